@@ -441,9 +441,9 @@ class MatchingColumn:
         """A column; None where rows neither fit nor do not, or where that cannot be told."""
         shown = published.shown(name)
         found = None if shown is None or shown.graded else _read(published, people, name)
-        if found is None or not isinstance(found[0], CoverEvidence):
+        if found is None or not isinstance(evidence := found[0], CoverEvidence):
             return None
-        return cls(*found)
+        return cls(evidence, *found[1:])
 
     @property
     def compared(self) -> int:
@@ -525,7 +525,7 @@ class Candidates:
                 graded.append(WeighedEvidence.of(evidence, value, cell[first].astype(np.int64)))
         there = _who_fit_any(each) if each else np.arange(people.frame.height)
         crowd = Crowd.of(people, columns, there)
-        weighed = [
+        weighed: list[Evidence] = [
             *(column.evidence_of(crowd.first) for column in each),
             *(column.about(crowd.first) for column in graded),
         ]
@@ -594,17 +594,17 @@ def sightings_near(
 
     As ``Sightings.of`` has it; the place of all other rows is -1.
     """
-    seen = [_read(published, people, name) for name in columns]
+    seen = [_read(published, people, name) for name in columns] if len(targets) else []
     read = [column for column in seen if column is not None]
     plain = [
         _SampledColumn.of(
             MatchingColumn(TurnedEvidence.of(evidence, cell), cell, value), value[targets]
         )
         for evidence, value, cell in read
-        if isinstance(evidence, CoverEvidence)
+        if isinstance(evidence, CoverEvidence) and len(read) == len(seen)
     ]
-    there = _who_fit_any(plain) if plain and len(targets) and len(read) == len(seen) else None
-    if there is None or not len(there):
+    there = _who_fit_any(plain) if plain else np.empty(0, dtype=np.int64)
+    if not len(there):
         return Sightings.of(published, people, columns, targets)
     shown = [cell[there] for _, _, cell in read]
     found = Combinations.of([(cell, int(cell.max()) + 1) for cell in shown])

@@ -41,7 +41,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib.util import find_spec
 from itertools import groupby
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,7 +58,10 @@ __all__ = ["InferenceRisk", "Likeness", "Linkability", "inference", "linkability
 
 ensemble = on_demand("sklearn.ensemble")
 
-sparse = on_demand("scipy.sparse")
+if TYPE_CHECKING:
+    from scipy import sparse
+else:
+    sparse = on_demand("scipy.sparse")
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -281,14 +284,14 @@ def linkability(
                 Likeness.of(side, shown, (group, chosen), exact=exact)
                 for side, shown in zip(sides, rows, strict=True)
             ]
-            won[-1][by] = _joined(_in_common(*alike, pairs))
+            won[-1][by] = _joined(_in_common(alike[0], alike[1], pairs))
     named = " | ".join(", ".join(column.name for column in side) for side in sides)
     goal = "a person's values in the first columns are joined with the same person's in the others"
     guess = Estimate(1 / count, 1 / count, 1 / count)
     return Question("linkability", named, goal).answered(won, guess)
 
 
-def _in_common(first: Likeness, second: Likeness, pairs: Any) -> Singles:
+def _in_common(first: Likeness, second: Likeness, pairs: sparse.csr_array) -> Singles:
     """How likely each first half and each second one have a row in common, shape (t, t).
 
     Up to a factor for each second half.  ``pairs``, sparse, says how many rows show each first half
@@ -465,7 +468,7 @@ def _voted(
         for by, exact in _VOTERS.items():
             alike = Likeness.of(columns, rows, (group, people), exact=exact)
             for some, which in groupby(alike.without_each(list(shown)), key=lambda one: one[0]):
-                total = dict.fromkeys(shown, 0.0)
+                total = {at: np.zeros((), dtype=np.float32) for at in shown}
                 for _, part, place, weights in which:
                     total[place] = total[place] + shown[place][part].T @ weights
                 for place, each in total.items():

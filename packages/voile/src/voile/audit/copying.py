@@ -248,10 +248,10 @@ def _scores(
         if (agreeing := _whole_rows(some, kept, asked)) is not None:
             by_row[f"{BY_NEARLY_WHOLE} of {len(some)}"] = agreeing
     for name, names in known.items():
-        some = [at for at, c in enumerate(columns) if c.name in names]
-        if 1 < len(some) < len(columns):
-            by = [columns[at] for at in some]
-            by_row[f"{BY_KNOWN} {name}"] = _exactly(by, nearest.only(some), kept, asked)
+        places = [at for at, c in enumerate(columns) if c.name in names]
+        if 1 < len(places) < len(columns):
+            by = [columns[at] for at in places]
+            by_row[f"{BY_KNOWN} {name}"] = _exactly(by, nearest.only(places), kept, asked)
     found = {}
     for name, (own, other) in by_row.items():
         found[name] = _of_persons(units[0], own), _of_persons(units[1], other)
@@ -334,8 +334,8 @@ def _exactly(
 
     Rows that show the same in these columns are looked at once.
     """
-    rows = Combinations.of([(column.cell[kept], column.covers.shape[1]) for column in columns])
-    cells = [cell.astype(np.int64) for cell in rows.codes]
+    shown = Combinations.of([(column.cell[kept], column.covers.shape[1]) for column in columns])
+    cells = [cell.astype(np.int64) for cell in shown.codes]
     found = []
     for side, rows in enumerate(asked):
         values = [column.value[side][rows] for column in columns]

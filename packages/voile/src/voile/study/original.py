@@ -52,9 +52,11 @@ class Original:
         if not is_place(source):
             frame, _ = from_native(source)
             return Original(frame)
-        told = {"missing": plan.missing, "columns": _named(plan), "texts": plan.texts}
-        place = laid_out(place_of(source), plan.input)
-        return Original(*rows_in_memory(place, **told, engine=engine), file_of(source))
+        place, names = laid_out(place_of(source), plan.input), _named(plan)
+        rows = rows_in_memory(
+            place, missing=plan.missing, columns=names, texts=plan.texts, engine=engine
+        )
+        return Original(*rows, file_of(source))
 
 
 def names_of_columns(source: object, plan: Plan) -> list[str]:
