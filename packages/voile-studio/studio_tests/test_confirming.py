@@ -29,6 +29,7 @@ from voile_studio.screens.confirming import (
     statements_of,
 )
 from voile_studio.screens.trying import _series_of
+from voile_studio.words import remedy_of
 
 UNPUBLISHED = "no other published data is derived from the same rows"
 POLICY = '[[criteria]]\nkind = "group-size"\nleast = 3\n\n[[criteria]]\nkind = "assumptions"\n'
@@ -246,6 +247,19 @@ def test_a_series_follows_persons_who_have_one_row_each(tmp_path: Path) -> None:
     said = tomllib.loads(project.plan_text)
     assert (said["roles"]["person"], said["roles"]["identifiers"]) == ("row", ["student_no"])
     assert (said["method"]["record_key"], said["method"]["group_size"]) == ("student_no", 12)
+    page = visitor.get(f"{place}/sign").text
+    assert "Begin another series in place of" in page
+    fields |= {"series": "anew", "group_size": ""}
+    visitor.post(f"{place}/series", digest=visitor.digest(f"{place}/sign"), **fields)
+    assert tomllib.loads(project.plan_text)["method"]["series"] == "anew"
+
+
+def test_what_a_record_lacks_is_no_value_that_is_missing(project: Project) -> None:
+    """Publishing again mends the first; of missing cells the reason itself says what would help."""
+    ruling = {"kind": "attack", "passed": False, "limit": 0.1, "value": None, "asks": "x"}
+    assert "Publish again" in remedy_of({**ruling, "why": "the figure is null"})[0]
+    why = "missing cells may stand for other values; publish without nulls = category"
+    assert "The line above" in remedy_of({**ruling, "why": why})[0]
 
 
 def test_a_table_that_was_replaced_is_told_on_each_screen(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ def method_cards() -> tuple[MethodCard, ...]:
 def method_told(method: Document) -> str:
     """A method with its parameters, but for those of which several are tried, and tables."""
     told = (
-        f"{key} = {value}"
+        f"{key} = {str(value).strip('; ')}"
         for key, value in method.items()
         if key != "name" and isinstance(value, str | int | float)
     )
@@ -195,9 +195,13 @@ def remedy_of(ruling: Document) -> tuple[str, Document]:
     return remedy, {}
 
 
+_NO_FIGURE = re.compile(r"\bnull\b(?!s)")
+"""What is said of a figure that a record does not have."""
+
+
 def _uncounted(why: str) -> str:
     """What would give a figure that is missing."""
-    if "null" in why:
+    if _NO_FIGURE.search(why):
         return "Publish again: a figure is missing from the record."
     if "was not counted" in why or "was not measured" in why:
         return "Publish again: each new release is attacked, and its three risks are counted."

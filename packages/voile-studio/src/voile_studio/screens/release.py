@@ -169,13 +169,18 @@ def _series_page(project: Project, plan: Plan | None) -> Json:
     units = plan is not None and _refuses_persons(project, plan)
     return {
         "series": series,
-        "begins_series": () if series or units else takes,
+        "begins_series": () if units else takes,
+        "of_values": method is not None and any(method.parameters.get(key) for key in _OF_VALUES),
+        "follows_rows": plan is not None and _follows_rows(plan) and plan.roles.unit is not None,
         "units_in_series": units and takes,
         "columns": columns_of(project),
-        "person": (plan.roles.person or "") if plan else "",
+        "key": (method.parameters.get("record_key") if method else None)
+        or (plan.roles.person if plan else None),
     }
 
 
+_OF_VALUES = ("l", "t", "criteria")
+"""Parameters that ask something of the sensitive values of a group."""
 _NO_SERIES = (
     "a series of this method follows one row of each person, and the plan names persons or "
     "households with several rows: make one row of each person, or choose a method whose series "
@@ -270,6 +275,7 @@ def ledger_routes(pages: Pages) -> APIRouter:
             project,
             releases=[one for one in made if one],
             standing=sum(one["stands"] for one in made if one),
+            apart=len({one["series"] or one["name"] for one in made if one and one["stands"]}),
             job=job,
             found=found if isinstance(found, dict) else {},
             settling=project.jobs.latest("settle"),

@@ -111,18 +111,25 @@ class SeriesTerms:
             msg = (
                 f"series {self.name!r} was begun with other terms: {' and '.join(changed)} differ"
                 f"{f' ({details})' if details else ''}. Releases of one series must agree in them; "
-                "restore them, or begin a new series only for data about other people"
+                "restore them, or begin a new series: of the same people only if nobody has seen a "
+                "release of this one"
             )
             raise RefusedError(msg)
 
     def _details(self, other: SeriesTerms) -> list[str]:
         pairs = [(self.method, other.method), (self.columns, other.columns)]
         return [
-            f"{name}: {before.get(name, 'absent')} before, {now.get(name, 'absent')} now"
+            f"{name}: {_told(before, name)} before, {_told(now, name)} now"
             for before, now in pairs
             for name in sorted({*before, *now})
             if before.get(name) != now.get(name)
         ]
+
+
+def _told(terms: Mapping[str, str], name: str) -> str:
+    """A term, in quotes where it is a clause."""
+    text = terms.get(name, "absent").strip("; ")
+    return f'"{text}"' if " " in text else text
 
 
 @dataclass(frozen=True, eq=False)

@@ -403,7 +403,8 @@ def reidentified(record: StudyRecord | AuditRecord) -> ReidentificationRisk | No
         return None
     counted = [one for one in risks if one["risk"] == "re-identification"]
     rehearsed = any(REHEARSED in one["notes"] for one in counted)
-    where = f"counted on {'a rehearsal' if rehearsed else 'the file'}"
+    file = "a rehearsal" if rehearsed else "the file"
+    where = f"the most of any one to three columns, counted on {file}"
     worse = [one for one in counted if (one.get("worst") or 0.0) > rates.worst]
     beyond = min(
         worse, key=lambda one: (-(one.get("worst") or 0.0), len(_known(one))), default=None
