@@ -38,7 +38,7 @@ CONFORMING = [
     content_type_conformance,
     response_schema_conformance,
 ]
-FEW, MANY = 3, 150
+FEW, MANY = 3, 80
 
 
 def bounded(examples: int) -> settings:

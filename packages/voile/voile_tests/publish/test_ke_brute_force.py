@@ -356,7 +356,7 @@ def test_every_small_series_of_three_releases(check):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("check", [check_full_cover, check_union, check_exact])
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(plan=batches(rows=9, appended=(2, 4), largest=20), parameters=parameters)
 def test_longer_series(check, plan, parameters):
     """Nine rows in up to five releases: 21,147 partitions each, and all held sets for union."""

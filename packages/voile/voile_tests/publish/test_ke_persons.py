@@ -110,7 +110,7 @@ def test_small_tables_against_all_partitions() -> None:
 @pytest.mark.parametrize("part", range(4))
 def test_all_small_tables(part: int) -> None:
     """Tables of up to seven rows up to renaming, each with two of the numberings."""
-    for number, table in enumerate(many_tables(10)[part::4], part):
+    for number, table in enumerate(many_tables(20)[part::4], part):
         k, e = TERMS[number % len(TERMS)]
         for numbers in (NUMBERS[number % 6], NUMBERS[(number + 4) % 6]):
             assert_optimal(table, numbers, k, e, cuts)

@@ -26,7 +26,7 @@ NOT_COUNTED = {"flows", "local-suppression", "microaggregation"}
 NOT_COUNTED |= {"pram", "noise", "rank-swapping", "record-swapping", "shuffling"}
 COUNTED = sorted(set(METHODS) - NOT_COUNTED)
 """Methods of which the page counts all that Python does."""
-RELEASES = int(os.environ.get("VOILE_RELEASES", "88"))
+RELEASES = int(os.environ.get("VOILE_RELEASES", "44"))
 """How many are made and compared; 2,000 with 10,176 mutants take a quarter of an hour."""
 FIRST = int(os.environ.get("VOILE_RELEASES_FROM", "0"))
 """Number of the first, by which a long run is divided."""

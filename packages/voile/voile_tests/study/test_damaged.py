@@ -252,7 +252,7 @@ def test_damaged_tables_are_told_by_file_and_place(tmp_path, tabulated, place, v
         assert str(caught.value).startswith(f"{path}: {told}")
 
 
-@settings(max_examples=examples(150), deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(draws=st.data())
 def test_any_damage_to_tables_is_refused_by_file_and_place(tmp_path_factory, tabulated, draws):
     """Wherever it is drawn: what the schema refuses, the reader refuses."""

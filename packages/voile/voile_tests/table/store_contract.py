@@ -18,6 +18,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from types import SimpleNamespace
+from typing import ClassVar
 
 import polars as pl
 import pytest
@@ -131,11 +132,11 @@ class _Killed(BaseException):
     """Ends a publisher where it stands."""
 
 
-KILLS = 50
-
-
 class StoreContract:
     """Tests of any store that releases are put to."""
+
+    kills: ClassVar[int] = 50
+    """Publishers that are killed, at each step several times."""
 
     address: str
     """The container."""
@@ -482,7 +483,7 @@ class StoreContract:
         subprocess.run([*command, f"{self.address}/first"], check=True, capture_output=True)
         requests = len(seen)
         assert requests > 3
-        for kill in range(KILLS):
+        for kill in range(self.kills):
             place, left, lost = (
                 f"{self.address}/r{kill}",
                 [1 + kill % requests],
@@ -508,5 +509,5 @@ class StoreContract:
             else:
                 whole += 1
             assert found.equals(wanted), kill
-        assert 0 < whole < KILLS, "kills before and after the last put"
+        assert 0 < whole < self.kills, "kills before and after the last put"
         assert rows_in_memory(f"{self.address}/people.parquet")[0].equals(ROWS)

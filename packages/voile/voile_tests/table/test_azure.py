@@ -90,6 +90,7 @@ class TestAzure(StoreContract):
     """Azurite, found as Azure's own tools find an emulator."""
 
     address = f"abfss://bucket@{ACCOUNT}.dfs.core.windows.net"
+    kills = 20
 
     @pytest.fixture(name="gate")
     def gate_fixture(self, azurite, monkeypatch, tmp_path):

@@ -226,13 +226,13 @@ def storage(port: int) -> list[Any]:
 def test_deaths_at_steps_of_committing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A driver that dies leaves a ledger and a release that agree, as with every engine.
 
-    At every fourth step: ``study/test_crashes.py`` has all of them on two engines.  The drivers are
+    At every eighth step: ``study/test_crashes.py`` has all of them on two engines.  The drivers are
     clients of one server: each would start a Java of its own otherwise.
     """
     for name, value in surroundings(tmp_path).items():
         monkeypatch.setenv(name, value)
     with connect_server(tmp_path) as address:
-        require_sound(tmp_path / "depot", f"spark@{address}", every=4)
+        require_sound(tmp_path / "depot", f"spark@{address}", every=8)
 
 
 @needs_connect

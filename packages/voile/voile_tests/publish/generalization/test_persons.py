@@ -116,13 +116,13 @@ def test_small_tables(algorithm: str, criterion: str) -> None:
 
 @pytest.mark.slow
 def test_small_tables_through_files(tmp_path: Path) -> None:
-    """A fortieth of those of up to seven rows, from a file to a file, each by one way in turn.
+    """An eightieth of those of up to seven rows, from a file to a file, each by one way in turn.
 
     What is read again is divided as the definition says; ``test_small_tables`` has all decisions.
     """
     ways = list(product(ALGORITHMS, CRITERIA))
     published = 0
-    for number, table in enumerate(all_tables(7)[7::40]):
+    for number, table in enumerate(all_tables(7)[7::80]):
         algorithm, criterion = ways[number % len(ways)]
         parameters, valid = CRITERIA[criterion]
         plan = Plan(ROLES, Method("generalization", {"algorithm": algorithm, **parameters}))

@@ -150,7 +150,7 @@ def test_persons_weigh_one_in_each_group(kind: str) -> None:
 @pytest.mark.parametrize("part", range(4))
 def test_all_small_tables(part: int) -> None:
     """Tables of up to seven rows up to renaming, by the exact search and by another."""
-    for number, table in enumerate(many_tables(9)[part::4], part):
+    for number, table in enumerate(many_tables(18)[part::4], part):
         assert_published_as_defined(table, "exact", 2, 2, None)
         other = SEARCHES[number % len(SEARCHES)]
         assert_published_as_defined(table, other, 2 + number % 2, 3, 2)
