@@ -249,9 +249,24 @@ def test_a_series_follows_persons_who_have_one_row_each(tmp_path: Path) -> None:
     assert (said["method"]["record_key"], said["method"]["group_size"]) == ("student_no", 12)
     page = visitor.get(f"{place}/sign").text
     assert "Begin another series in place of" in page
+    assert "this one was not tried" in page
     fields |= {"series": "anew", "group_size": ""}
     visitor.post(f"{place}/series", digest=visitor.digest(f"{place}/sign"), **fields)
     assert tomllib.loads(project.plan_text)["method"]["series"] == "anew"
+
+
+def test_values_of_ones_own_are_told_where_they_are_published(tmp_path: Path) -> None:
+    """An exact amount that only one person has finds the row, whatever is done with the others."""
+    lines = [f"{20 + n % 9},{1000 + 37 * n}" for n in range(60)]
+    (tmp_path / "grants.csv").write_text("\n".join(["age,grant_eur", *lines]))
+    visitor, told = Visitor(tmp_path), "Many rows have a value of their own"
+    visitor.post("/open", source="grants.csv")
+    visitor.wait("/p/grants/data", "<h2>Columns</h2>")
+    project = Start(tmp_path).project("grants.csv")
+    project.keep_plan(PLAN.replace("k = 2", "k = 5"))
+    assert told not in visitor.get("/p/grants/plan").text
+    project.keep_plan(PLAN.replace("[roles]\n", '[roles]\nsensitive = ["grant_eur"]\n'))
+    assert told in visitor.get("/p/grants/plan").text
 
 
 def test_what_a_record_lacks_is_no_value_that_is_missing(project: Project) -> None:

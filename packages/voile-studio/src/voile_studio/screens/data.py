@@ -12,6 +12,7 @@ from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
 from voile.schema.names import UNORDERED
+from voile.schema.persons import FEW_PERSONS, TELLING
 from voile_base.errors import InputError
 from voile_base.values import Document, Json
 from voile_studio import commands
@@ -113,7 +114,10 @@ def _ordered(lines: Mapping[str, ColumnLine], column: Document) -> bool:
 
 
 def looks_of(project: Project) -> dict[str, Json]:
-    """How each column is spread, and some of its values; those that identify are masked."""
+    """How each column is spread, some of its values, and whether many rows have one of their own.
+
+    Values that identify are masked.
+    """
     found = found_in(project)
     lines = {line.name: line for line in column_lines(project.plan_text, columns_of(project))}
     spread, masked = found.get("values", {}), found.get("masked", [])
@@ -123,6 +127,7 @@ def looks_of(project: Project) -> dict[str, Json]:
             "masked": name in masked,
             "spread": bars_of(few(spread.get(name), ordered=_ordered(lines, column))),
             "examples": _examples(first, place),
+            "tells": column["distinct"] > max(FEW_PERSONS, TELLING * found["rows"]),
         }
         for place, column in enumerate(found.get("columns", []))
         for name in [column["name"]]

@@ -56,6 +56,7 @@ class Pages:
             levels=levels_told,
             command=told_as_command,
         )
+        self._environment.tests["interval_end"] = lambda name: name.endswith((".low", ".high"))
         self._environment.globals.update(
             odds_told=odds_told,
             most_error=most_error,

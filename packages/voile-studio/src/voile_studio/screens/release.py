@@ -30,7 +30,7 @@ from voile_studio.screens.confirming import release_line
 from voile_studio.screens.data import columns_of, found_in
 from voile_studio.screens.evidence import policies, releases
 from voile_studio.screens.pages import Pages
-from voile_studio.screens.trying import keys_of_series, looks
+from voile_studio.screens.trying import keys_of_series, looks, was_tried
 from voile_studio.words import numbers_of
 
 __all__ = ["ledger_routes", "routes", "working_routes"]
@@ -135,6 +135,7 @@ def _has_trips(project: Project, plan: Plan) -> bool:
 
 def _page(project: Project) -> Json:
     plan = plan_of(project.plan)
+    method = plan.method if plan else None
     out = project.next_numbered("releases")
     wrong = problem_of(project.plan, columns_of(project), project.start)
     running = _unfinished(project, out)  # before the releases, among which it may end meanwhile
@@ -144,7 +145,7 @@ def _page(project: Project) -> Json:
         "asked": plan.questions_open if plan else None,
         "digest": project.digest,
         "number": out.name,
-        "method": plan.method if plan else None,
+        "method": method,
         "maps": project.start.maps() if plan and _has_trips(project, plan) else [],
         "charge": project.charge_summary(plan) if plan and not wrong else None,
         "releases": found,
@@ -152,6 +153,7 @@ def _page(project: Project) -> Json:
         "policies": policies(project),
         "running": running,
         "looks": looks(project),
+        "untried": method is not None and not was_tried(project, method),
         "has_key": project.key.is_file(),
         "key_name": project.named(project.key),
         "public_key": project.public_key,

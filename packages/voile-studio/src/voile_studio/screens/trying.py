@@ -25,6 +25,7 @@ from voile.report.words import NEARLY_LOST, SETS, columns_gone, lost_shares, rei
 from voile.schema.plan import Method, open_questions
 from voile.study.documents import read_comparison
 from voile.study.frontier import PROSECUTOR, WORST_PERSON, by_risk, known_risks
+from voile.study.plans import json_value
 from voile.study.record import LOSS, Point, StudyComparison, StudyRecord, rates_of
 from voile_base.durable import replace_private_file, write_text
 from voile_base.errors import InputError, PlanError, RefusedError
@@ -57,6 +58,7 @@ __all__ = [
     "point_routes",
     "routes",
     "tries",
+    "was_tried",
 ]
 
 
@@ -206,6 +208,14 @@ def looks(project: Project) -> int:
     return sum(len(comparison.points) for comparison in done if comparison) + sum(
         plans_searched(job) for job in searches
     )
+
+
+def was_tried(project: Project, method: Method) -> bool:
+    """Whether a study of some try had this method with these parameters."""
+    wanted = json_value({"name": method.name, **method.parameters})
+    done = (compared(project, folder.name) for folder in project.numbered("tries"))
+    points = (point for comparison in done if comparison for point in comparison.points)
+    return any(point.record and point.record.plan["method"] == wanted for point in points)
 
 
 def plans_searched(job: Job) -> int:
