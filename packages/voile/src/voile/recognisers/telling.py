@@ -100,6 +100,11 @@ _TITLE = re.compile(
     r"(?:[^\W\d_]{1,4}\. )*([^\W\d_]{2,})"
 )
 """A title, and the name behind it."""
+_TITLED = re.compile(r"([^\W\d_]{3,5})\. [A-Z\u0400-\u042f\u0370-\u03ab][^\W\d_]{2,}")
+"""An abbreviated title that all share, and one word with a capital: "adv. Ilievski"."""
+_NO_TITLES = frozenset(
+    {"str", "ave", "cad", "sok", "vol", "dept", "abt", "ulica", "mun", "okr", "обл"}
+)
 _TITLES = frozenset(
     {"m", "mr", "mrs", "ms", "miss", "mx", "mme", "mlle", "herr", "frau", "hr", "fr", "fru", "sr"}
     | {
@@ -313,7 +318,8 @@ def may_be_names(texts: Sequence[str], *, shared: bool) -> bool:
     decides: of names it has most, whatever the language.
     """
     full = looks_like_full_names(texts)
-    if len(texts) > _SINGLE and share_of(texts, _SHORTENED.fullmatch) >= ALONE:
+    shortened = share_of(texts, _SHORTENED.fullmatch) >= ALONE
+    if len(texts) > _SINGLE and (shortened or _share_a_title(texts)):
         return True
     if all(_plain(text).strip(".") in _TITLES for text in texts):
         return False
@@ -326,6 +332,13 @@ def may_be_names(texts: Sequence[str], *, shared: bool) -> bool:
     return any(map(are_named, (texts, _without_title(texts)))) or (
         full and share_of(texts, _is_of_a_listed_script) < ALONE / 2
     )
+
+
+def _share_a_title(texts: Sequence[str]) -> bool:
+    """Whether nearly all texts are one abbreviated title, and one word with a capital each."""
+    titles = {found[1].casefold() for text in texts if (found := _TITLED.fullmatch(text))}
+    alike = len(titles) == 1 and not titles & _NO_TITLES
+    return alike and share_of(texts, _TITLED.fullmatch) >= ALONE
 
 
 def _without_title(texts: Sequence[str]) -> list[str]:
