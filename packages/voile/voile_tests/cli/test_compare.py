@@ -7,6 +7,7 @@ import json
 import jsonschema
 import pytest
 
+from voile.report.words import reidentified
 from voile.study.documents import comparison_schema, read_comparison
 
 PEOPLE = [
@@ -60,6 +61,19 @@ def test_a_comparison_as_json(desk, call):
     assert read.risk == "prosecutor"
     assert (read.loss, read.loss_better) == ("precision", "higher")
     assert read.points[0].risk == read.points[0].record.attacks[0]["success"]["value"]
+
+
+@pytest.mark.usefixtures("undrawn")
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_what_other_columns_add_is_counted_where_it_is_asked_for(desk, call, jobs):
+    """An exact salary finds each person, in whatever group; no other risk is counted."""
+    done = desk.run(*call[:-1], jobs, "--other-columns")
+    assert done.status == 0, done.stderr
+    for point in read_comparison(desk / "out").points[:2]:
+        assert {one["risk"] for one in point.record.risks} == {"re-identification"}
+        found = reidentified(point.record)
+        assert found.worst < 1 == found.beyond["worst"]
+        assert found.beyond["of"].endswith(": salary")
 
 
 def test_the_report_is_in_the_folder(desk, call):

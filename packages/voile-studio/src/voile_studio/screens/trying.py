@@ -129,6 +129,7 @@ def tries(project: Project, risk: str = "") -> list[Json]:
                 "picture": risk_and_loss(comparison) if comparison else None,
                 "another": comparison is not None and _another(project, folder.name),
                 "smallest": _smallest_groups(comparison) if comparison else {},
+                "beyond": _found_by_others(comparison) if comparison else {},
                 "costs": _costs_of(comparison) if comparison else (),
                 "gone": _gone_by_study(comparison) if comparison else {},
                 "command": told_as_command(
@@ -337,6 +338,16 @@ def _smallest_groups(comparison: StudyComparison) -> dict[str, int]:
     """The persons of the smallest group of each study, where the prosecutor was counted."""
     found = ((one.name, reidentified(one.record)) for one in comparison.points if one.record)
     return {name: risk.persons for name, risk in found if risk and risk.persons}
+
+
+def _found_by_others(comparison: StudyComparison) -> dict[str, tuple[str, float | None]]:
+    """The other columns by which a person of each study is found most surely, and how surely."""
+    found = ((one.name, reidentified(one.record)) for one in comparison.points if one.record)
+    return {
+        name: (risk.beyond["of"].partition(": ")[2], risk.beyond.get("worst"))
+        for name, risk in found
+        if risk and risk.beyond
+    }
 
 
 def _gone_by_study(comparison: StudyComparison) -> dict[str, Mapping[str, str]]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,10 +24,15 @@ from voile_base.terminal import (
 )
 
 if TYPE_CHECKING:
+    from voile.audit import counting as audit_counting
+    from voile.audit import record as audit_record
     from voile.study import documents, evidence, frontier, grid, record
+    from voile.study.evidence import Instruments
     from voile.study.grid import MadeComparison
     from voile.study.record import Point, StudyComparison
 else:
+    audit_counting = on_demand("voile.audit.counting")
+    audit_record = on_demand("voile.audit.record")
     documents = on_demand("voile.study.documents")
     evidence = on_demand("voile.study.evidence")
     frontier = on_demand("voile.study.frontier")
@@ -74,6 +81,11 @@ __all__: list[str] = []
     is_flag=True,
     help="INPUT is public or synthetic: nothing is charged to the budgets of the plans.",
 )
+@click.option(
+    "--other-columns",
+    is_flag=True,
+    help="Count how surely persons are found by columns that are no quasi-identifiers, too.",
+)
 @as_json
 def _compare_command(
     source: str,
@@ -89,6 +101,7 @@ def _compare_command(
     engine: str,
     ledger: str | None,
     rehearsal: bool,
+    other_columns: bool,
     as_json: bool,
 ) -> None:
     """Study the table INPUT under every PLAN, and compare what each protects and loses.
@@ -106,6 +119,7 @@ def _compare_command(
     terms = grid.PointTerms(
         seed,
         evidence.EvidenceTerms(names_of(attacks), targets, held_out),
+        _with_other_columns if other_columns else evidence.Instruments.standard,
         engine=engine,
         ledger=None if rehearsal else ledger,
         rehearsal=rehearsal,
@@ -131,6 +145,12 @@ def _compare_command(
             print_json({**documents.comparison_document(made.comparison, made.files), "out": out})
         else:
             _show(made.comparison)
+
+
+def _with_other_columns(names: Sequence[str] | None) -> Instruments:
+    """The instruments of these names, and what other columns add to re-identification."""
+    count = partial(audit_counting.risks_of_rehearsal, only=(audit_record.RE_IDENTIFICATION,))
+    return replace(evidence.Instruments.standard(names), risks=count)
 
 
 def _risk_told(risk: float, low: float | None, high: float | None) -> str:
