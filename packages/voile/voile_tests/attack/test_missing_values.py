@@ -183,9 +183,11 @@ def released(tmp_path, people, method, known, *, rounded):
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda each: "-".join(map(str, each.values())))
 @pytest.mark.parametrize("rounded", [False, True], ids=["as they are", "rounded"])
-def test_each_risk_is_the_greatest_of_all_who_read_missing_cells(tmp_path, method, rounded):
+def test_each_risk_is_the_greatest_of_all_who_read_missing_cells(
+    tmp_path, method, rounded, monkeypatch
+):
     """Worst and mean, by trying every reading; without a link no less than with one."""
-    looked_at = 0
+    looked_at = bounds = 0
     for seed in range(examples(25)):
         draws = np.random.default_rng(seed)
         known = KNOWN[: draws.integers(1, 4)]
@@ -216,11 +218,18 @@ def test_each_risk_is_the_greatest_of_all_who_read_missing_cells(tmp_path, metho
             assert risks[2].mean() - 1e-12 <= mean <= risks[1].mean() + 1e-12, seed
         blind = people.drop("id")
         found = ProsecutorAttack(columns=known).run(release, blind, plan)
-        if found.checked and found.exact and found.bounded:
-            assert found.worst.probability >= max(risks[0]) - 1e-12, seed
-            assert found.success.value >= risks[0].mean() - 1e-12, seed
+        with monkeypatch.context() as patch:  # as where no closed form is found
+            patch.setattr(ProsecutorAttack, "_counted_in_full", lambda *_: None)
+            weighed = ProsecutorAttack(columns=known).run(release, blind, plan)
+        assert weighed.bounded, seed
+        for one in (found, weighed):
+            if one.bounded and one.exact:
+                assert one.worst.probability >= max(risks[0]) - 1e-12, seed
+                assert one.success.value >= risks[0].mean() - 1e-12, seed
+        bounds += weighed.exact and not weighed.checked
         looked_at += 1
     assert looked_at
+    assert bounds or method.get("algorithm") != "mondrian"
 
 
 @pytest.mark.parametrize("seed", range(examples(20)))

@@ -332,6 +332,14 @@ def _sum_of_shares(alike: Codes, rows: Codes) -> Fraction:
     return sum(map(Fraction, count.tolist(), product.tolist()), start=Fraction(0))
 
 
+def _at_most(given: NDArray[np.float64], shown: Codes, alike: Codes) -> NDArray[np.float64]:
+    """The greatest risks that are possible where so many rows show each combination, (t,)."""
+    most = 1 / int(alike.min())
+    found: NDArray[np.float64] = np.minimum(given, most)
+    found[shown[:1]] = most
+    return found
+
+
 @dataclass(frozen=True)
 class _LinkageAttack(Adversary["JoinTask | _ClosedForm"]):
     """An adversary who joins published rows and people.
@@ -405,6 +413,8 @@ class _LinkageAttack(Adversary["JoinTask | _ClosedForm"]):
         )
         described = aim.people.frame.select(aim.columns)
         unit = aim.people.protected if aim.by_person else "row"
+        shown = np.flatnonzero(aim.owners.person >= 0)
+        alike = None if checked or not aim.unclear else self._alike(aim)
         return Guesses(
             goal=self._goal if unit == "row" else self._goal_of(unit),
             success=found.right,
@@ -414,11 +424,22 @@ class _LinkageAttack(Adversary["JoinTask | _ClosedForm"]):
             assumptions=tuple(self._assumptions(aim, checked=checked)),
             notes=(*_made_up_notes(aim.published), *found.notes, *_notes(aim)),
             checked=checked,
-            bounded=checked or not aim.unclear,
-            shown=np.flatnonzero(aim.owners.person >= 0),
+            bounded=checked or not aim.unclear or alike is not None,
+            aimed=None if alike is None else _at_most(found.given, shown, alike),
+            shown=shown,
             drawn_from=aim.drawn_from,
             aimed_at=unit,
+            mean=None if alike is None else Fraction(len(alike), int(alike.sum())),
         )
+
+    def _alike(self, aim: JoinTask) -> Codes | None:
+        """How many rows show each combination, where that bounds the risk; None where it does not.
+
+        It does where a row is looked for among all that fit: whoever reads a missing cell in some
+        way reads it so in all rows that show the same, and they fit together or not at all.
+        """
+        del aim
+        return None
 
     def _counted(self, scene: Scene, found: _ClosedForm) -> Guesses:
         """What is counted of all there are."""
@@ -552,6 +573,12 @@ class ProsecutorAttack(_LinkageAttack):
 
     def _joined(self, aim: JoinTask) -> Joined:
         return aim.row_of_each_owner()
+
+    def _alike(self, aim: JoinTask) -> Codes | None:
+        if aim.people.protected != "row":
+            return None
+        fitted = Fitted.of(aim.published, aim.people, aim.columns)
+        return None if fitted is None else fitted.rows
 
 
 @dataclass(frozen=True)
