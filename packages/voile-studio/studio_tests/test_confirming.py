@@ -253,6 +253,13 @@ def test_a_series_follows_persons_who_have_one_row_each(tmp_path: Path) -> None:
     fields |= {"series": "anew", "group_size": ""}
     visitor.post(f"{place}/series", digest=visitor.digest(f"{place}/sign"), **fields)
     assert tomllib.loads(project.plan_text)["method"]["series"] == "anew"
+    tried = {"generalization": {"k": "5"}, "ke-anonymity": {"k": "3", "e": "2"}}
+    for number, (method, values) in enumerate(tried.items(), 1):
+        said = {f"{method}.{key}": value for key, value in values.items()}
+        visitor.post(f"{place}/try", method=method, **said)
+        visitor.wait(f"{place}/try", f"Studies of try {number}")
+        text = (project.folder / f"try-{number:03}.toml").read_text()
+        assert ("series" in tomllib.loads(text)["method"]) == (method == "generalization")
 
 
 def test_values_of_ones_own_are_told_where_they_are_published(tmp_path: Path) -> None:

@@ -258,7 +258,10 @@ def _start(project: Project, said: Mapping[str, Sequence[str]]) -> None:
         raise InputError(msg)
     grid = _grid(card, said, _published(project))
     _refuse_values(card, grid)
-    text = with_method(project.plan_text, card.name, {**grid, **_series_of(project, card.name)})
+    plan = plan_of(project.plan)
+    same = plan is not None and plan.method is not None and plan.method.name == card.name
+    of_series = _series_of(project, card.name) if same else {}  # no other method goes on with it
+    text = with_method(project.plan_text, card.name, {**grid, **of_series})
     if _is_at_work(project, text):
         return  # the page shows it, also of a button that is pressed twice
     attempt = project.new_numbered("tries")
