@@ -103,7 +103,7 @@ QUERIES = {
     "ranges of a pair": [(("b", "c"), np.outer(np.eye(2)[x], [1.0, 1, 0, 0])) for x in (0, 1)],
     "sums": [(("a",), np.array([5.0, 20, 70])), (("a", "b"), np.outer([5.0, 20, 70], [1, 0]))],
 }
-DRAWS = 1200
+DRAWS = 600
 
 
 def _noisy(*, pure):
@@ -142,7 +142,7 @@ def _coverage(kind, drawn, excess, stated):
 def test_intervals_cover_what_they_say(pure):
     """95 % intervals cover 94 to 96 % of totals, columns, pairs, ranges and sums.
 
-    Each share is of 1,200 draws of all noise; its standard error is at most .63 percentage points,
+    Each share is of 600 draws of all noise; its standard error is at most .89 percentage points,
     so two of these are allowed beyond the ends.  Stated variances half as large as those of the
     noise fail, for every kind of query.
     """

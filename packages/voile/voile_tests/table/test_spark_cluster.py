@@ -196,15 +196,10 @@ needs_connect = pytest.mark.skipif(
 
 
 @needs_connect
-def test_a_server_of_spark_connect_publishes_the_same(expected: Path, tmp_path: Path) -> None:
-    """A client without Java of its own, as far as it goes."""
-    with connect_server(tmp_path) as address:
-        published(expected, tmp_path, address)
-
-
-@needs_connect
-def test_a_server_of_spark_connect_keeps_no_rows(expected: Path, tmp_path: Path) -> None:
-    """What a release had it keep is let go of at the latest when the process ends that asked."""
+def test_a_server_of_spark_connect_publishes_the_same_and_keeps_no_rows(
+    expected: Path, tmp_path: Path
+) -> None:
+    """For a client without Java; what it kept goes at the latest with the process that asked."""
     port = free_port()
     with connect_server(tmp_path, port) as address:
         published(expected, tmp_path, address)
