@@ -176,7 +176,7 @@ SOURCES = tuple(sorted(path.parent for path in ROOT.glob("packages/*/src/*/__ini
 """The folders of the packages that the distributions install."""
 
 
-QUICK, LONG = 10, 35
+QUICK, LONG = 10, 50
 """Examples of a property that says nothing else."""
 
 
