@@ -259,8 +259,10 @@ def _start(project: Project, said: Mapping[str, Sequence[str]]) -> None:
     grid = _grid(card, said, _published(project))
     _refuse_values(card, grid)
     plan = plan_of(project.plan)
-    same = plan is not None and plan.method is not None and plan.method.name == card.name
-    of_series = _series_of(project, card.name) if same else {}  # no other method goes on with it
+    stated = plan.method.name if plan and plan.method else ""
+    own = METHODS.class_of(stated) if stated in METHODS.names else None
+    goes_on = own is METHODS.class_of(card.name)  # with its series; no other method can
+    of_series = _series_of(project, card.name) if goes_on else {}
     text = with_method(project.plan_text, card.name, {**grid, **of_series})
     if _is_at_work(project, text):
         return  # the page shows it, also of a button that is pressed twice
