@@ -195,7 +195,7 @@ def remedy_of(ruling: Document) -> tuple[str, Document]:
     return remedy, {}
 
 
-_NO_FIGURE = re.compile(r"\bnull\b(?!s)")
+_NO_FIGURE = re.compile(r"\bnull\b")
 """What is said of a figure that a record does not have."""
 
 

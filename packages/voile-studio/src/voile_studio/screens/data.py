@@ -22,7 +22,7 @@ from voile_studio.planning import ROLES, ColumnLine, column_lines
 from voile_studio.project import Project
 from voile_studio.screens.pages import Pages
 
-__all__ = ["columns_of", "found_in", "look", "looks_of", "routes", "values_of"]
+__all__ = ["columns_of", "found_in", "look", "looks_of", "routes", "tells_rows", "values_of"]
 
 _FEW = 3
 _LONG = 18
@@ -127,11 +127,16 @@ def looks_of(project: Project) -> dict[str, Json]:
             "masked": name in masked,
             "spread": bars_of(few(spread.get(name), ordered=_ordered(lines, column))),
             "examples": _examples(first, place),
-            "tells": column["distinct"] > max(FEW_PERSONS, TELLING * found["rows"]),
+            "tells": tells_rows(column, found["rows"]),
         }
         for place, column in enumerate(found.get("columns", []))
         for name in [column["name"]]
     }
+
+
+def tells_rows(column: Document, rows: int) -> bool:
+    """Whether many of the rows have a value of their own in a column that was looked at."""
+    return bool(column["distinct"] > max(FEW_PERSONS, TELLING * rows))
 
 
 def _examples(first: Sequence[Sequence[Any]], place: int) -> list[str]:

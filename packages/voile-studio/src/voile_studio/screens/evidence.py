@@ -21,7 +21,6 @@ from voile.policy.ruling import ASSUMPTIONS, CONFIRMED, tally_of
 from voile.policy.stated import StatedPolicy
 from voile.policy.templates import template_names
 from voile.report.words import reidentified
-from voile.schema.persons import FEW_PERSONS, TELLING
 from voile.study.documents import read_record
 from voile.study.record import AttackDocument, StudyRecord, rates_of
 from voile_base.errors import InputError, RefusedError
@@ -43,7 +42,7 @@ from voile_studio.screens.confirming import (
     waits_told,
     withdraw,
 )
-from voile_studio.screens.data import found_in
+from voile_studio.screens.data import found_in, tells_rows
 from voile_studio.screens.pages import Pages
 from voile_studio.screens.remedying import changes_of, search_of
 from voile_studio.screens.trying import tries
@@ -312,8 +311,7 @@ def _alone(project: Project, record: StudyRecord) -> list[str]:
     return [
         one["name"]
         for one in found.get("columns", [])
-        if (shown.get(one["name"]) or {}).get("kind") == "exact"
-        and one["distinct"] > max(FEW_PERSONS, TELLING * rows)
+        if (shown.get(one["name"]) or {}).get("kind") == "exact" and tells_rows(one, rows)
     ]
 
 

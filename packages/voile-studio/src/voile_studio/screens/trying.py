@@ -25,7 +25,7 @@ from voile.report.words import NEARLY_LOST, SETS, columns_gone, lost_shares, rei
 from voile.schema.plan import Method, open_questions
 from voile.study.documents import read_comparison
 from voile.study.frontier import PROSECUTOR, WORST_PERSON, by_risk, known_risks
-from voile.study.plans import json_value
+from voile.study.plans import OF_SERIES, json_value
 from voile.study.record import LOSS, Point, StudyComparison, StudyRecord, rates_of
 from voile_base.durable import replace_private_file, write_text
 from voile_base.errors import InputError, PlanError, RefusedError
@@ -68,7 +68,6 @@ _REHEARSAL = "rehearsal"
 _COUNTING = "query-error"
 _MOST = 40
 """Plans of one try."""
-_OF_SERIES = ("series", "record_key", "group_size")
 
 
 @dataclass(frozen=True)
@@ -446,7 +445,7 @@ def _method_of(point: Point) -> tuple[str, Json]:
 def keys_of_series(method: str) -> tuple[str, ...]:
     """The parameters with which a method publishes in a series; none of one that keeps none."""
     takes = METHODS.fields_of(method)
-    return tuple(key for key in _OF_SERIES if key in takes) if "series" in takes else ()
+    return tuple(key for key in OF_SERIES if key in takes) if "series" in takes else ()
 
 
 def _series_of(project: Project, method: str) -> Json:

@@ -22,7 +22,7 @@ though they look like names of groups, persons whom it does not name.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from math import prod
@@ -173,9 +173,11 @@ def propose(details: Sequence[ColumnDetails], sizes: GroupSizes | None = None) -
     ``sizes`` counts rows that agree; without it no table is taken for one of counts, and no label
     for one of persons by what is constant beside it.
     """
-    columns = _with_grids(_with_named(_with_families(_as_of_persons(_one_by_one(details, None)))))
+    stems = stems_of([each.profile.name for each in details])
+    columns = _as_of_persons([_proposed(each, stems, None) for each in details], stems)
+    columns = _with_grids(_with_named(_with_families(columns)))
     columns = _with_a_person(_one_of(_one_of(_without_gaps(columns), "person"), "household"))
-    columns = _as_of_persons(columns)
+    columns = _as_of_persons(columns, stems)
     columns = _with_copies(_with_labels(_with_houses(columns), sizes), sizes)
     categories = _categories(columns, sizes)
     columns = [_asked_about(one, categories) for one in columns]
@@ -374,22 +376,21 @@ def _is_number_of_nothing(column: ColumnProposal) -> bool:
     return column.guessed or (unnamed and named(column.name) is None)
 
 
-def _one_by_one(details: Sequence[ColumnDetails], persons: int | None) -> list[ColumnProposal]:
-    """What each column might be; a guess knows how many persons the rows are of, if told."""
-    stems = stems_of([each.profile.name for each in details])
-    names = {name: [other for other in stems if other != name] for name in stems}
-    told = [(each, each.profile.name) for each in details]
-    return [propose_column(each, stems[name], names[name], persons) for each, name in told]
-
-
-def _as_of_persons(columns: list[ColumnProposal]) -> list[ColumnProposal]:
+def _as_of_persons(columns: list[ColumnProposal], stems: Mapping[str, str]) -> list[ColumnProposal]:
     """With guesses made again where it is told how many persons or households the rows are of."""
     units = [one.details.profile.distinct for one in columns if one.role in {"person", "household"}]
     if not units:
         return columns
-    again = _one_by_one([one.details for one in columns], max(units))
-    pairs = zip(columns, again, strict=True)
-    return [new if one.guessed and one.role == "quasi" else one for one, new in pairs]
+    return [
+        _proposed(one.details, stems, max(units)) if one.guessed and one.role == "quasi" else one
+        for one in columns
+    ]
+
+
+def _proposed(each: ColumnDetails, stems: Mapping[str, str], persons: int | None) -> ColumnProposal:
+    """What a column might be; a guess knows how many persons the rows are of, if told."""
+    name = each.profile.name
+    return propose_column(each, stems[name], [one for one in stems if one != name], persons)
 
 
 def _categories(columns: Sequence[ColumnProposal], sizes: GroupSizes | None) -> tuple[str, ...]:

@@ -308,12 +308,12 @@ class _PointStore:
         self._folder = folder / "points"
         self._folder.mkdir(exist_ok=True, mode=PRIVATE_FOLDER)
         terms = asdict(shared.terms)
-        paid = {
+        asked = {
             "ledger": shared.ledger and str(Path(shared.ledger).absolute()),
             "instruments": getattr(shared.instruments, "__qualname__", ""),
         }
         self._common = json_text(
-            {"table": table, "seed": shared.seed, **terms, **paid, **versions()}
+            {"table": table, "seed": shared.seed, **terms, **asked, **versions()}
         )
 
     def digest(self, point: GridPoint) -> str:

@@ -55,6 +55,7 @@ from voile_base.ondemand import dataclass, pattern_on_demand
 from voile_base.values import Document, Json
 
 __all__ = [
+    "OF_SERIES",
     "GridPoint",
     "PlanGrid",
     "StatedPlan",
@@ -67,8 +68,9 @@ __all__ = [
 ]
 
 
-_OF_SERIES = frozenset({"series", "record_key", "batch", "group_size"})
-_OF_FLEET = frozenset({"fleet", "budget"})
+OF_SERIES = ("series", "record_key", "batch", "group_size")
+"""Parameters of methods that say of which series a release is, and how it is made therefore."""
+_OF_FLEET = ("fleet", "budget")
 
 
 @dataclass(frozen=True)
@@ -133,10 +135,10 @@ def of_no_account(plan: Plan) -> Plan:
 
 def single_release(plan: Plan) -> Plan:
     """The same outside its series, in which a method may make other groups than these."""
-    return of_no_account(_without(plan, _OF_SERIES))
+    return of_no_account(_without(plan, OF_SERIES))
 
 
-def _without(plan: Plan, gone: AbstractSet[str]) -> Plan:
+def _without(plan: Plan, gone: Sequence[str]) -> Plan:
     """The plan without some parameters of its method, and without rows that wait for a pool."""
     if plan.method is None:
         return plan
