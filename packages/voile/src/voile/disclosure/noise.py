@@ -124,23 +124,31 @@ class Readings:
     rows: NDArray[np.int64]
     """How many rows show it."""
 
-    def clusters(self, distributions: NoiseDistributions) -> NDArray[np.bool_]:
-        """Shape (n, c): whether a row may have been published in a cluster, by its interval."""
+    def clusters(
+        self, distributions: NoiseDistributions, bounds: tuple[float, float] | None = None
+    ) -> NDArray[np.bool_]:
+        """Shape (n, c): whether a row may have been published in a cluster, by its interval.
+
+        Ends at the bounds may be cut short; without bounds, the outermost ends of the column.
+        """
         room = distributions.step / 2
+        least, most = bounds or (self.low.min(), self.high.max())
         fits = np.ones((len(self.value), len(distributions)), dtype=np.bool_)
         for reach, at_end in (
-            (self.value - self.low, self.low <= self.low.min()),
-            (self.high - self.value, self.high >= self.high.max()),
+            (self.value - self.low, self.low <= least + room),
+            (self.high - self.value, self.high >= most - room),
         ):
             short = reach[:, np.newaxis] - distributions.half_width
             fits &= (np.abs(short) <= room) | (at_end[:, np.newaxis] & (short < 0))
         return fits
 
-    def bounds(
-        self, distributions: NoiseDistributions, fits: NDArray[np.bool_]
-    ) -> tuple[float, float]:
-        """The bounds to which values were clamped, as far as intervals that are cut short show."""
+    def bounds(self, distributions: NoiseDistributions) -> tuple[float, float]:
+        """The bounds to which values were clamped, as far as intervals that are cut short show.
+
+        Infinite where every interval is whole on that side: nothing shows that any was cut there.
+        """
         room = distributions.step / 2
+        fits = self.clusters(distributions)
 
         def cut(reach: Floats) -> bool:
             whole = fits & (np.abs(reach[:, np.newaxis] - distributions.half_width) <= room)
@@ -243,14 +251,13 @@ class NoisyEvidence:
 
         Raises ``TableError`` where the intervals are not those of the stated clusters.
         """
-        fits = readings.clusters(distributions)
+        clamped_to = declared or readings.bounds(distributions)
+        low, high = _on_grid(np.array(clamped_to), distributions.step)
+        bounds = float(low), float(high)
+        fits = readings.clusters(distributions, bounds)
         if not fits.any(axis=1).all():
             msg = f"column {column!r}: its intervals are not those that the release describes"
             raise TableError(msg)
-        low, high = _on_grid(
-            np.array(declared or readings.bounds(distributions, fits)), distributions.step
-        )
-        bounds = float(low), float(high)
         return cls(
             known=np.clip(_on_grid(known, distributions.step), *bounds),
             value=readings.value,
