@@ -128,6 +128,23 @@ def test_noise_is_weighed_by_equation_30(data):
     assert believed.probability.value == pytest.approx(np.mean(squares))
 
 
+def test_an_interval_is_taken_for_a_cut_one_only_where_one_shows_that_it_was_cut():
+    """All rows show one interval, whole for its cluster: no wider cluster is thought of."""
+    laws = {"w": {"step": 0.25, "clusters": [{"scale": b, "half_width": 2 * b} for b in (0.5, 2)]}}
+    alike = {"w": ([0.0, 0.0], np.array([0, 0]), (-math.inf, math.inf))}
+    original = pl.DataFrame({"id": [0, 1], "w": [0.0, 8.0]})
+    both = {"w": ([0.0, 8.0], np.array([0, 1]), (-math.inf, math.inf))}
+    assert IdentificationAttack(link="id").run(
+        noisy_release(alike, laws), original
+    ).probability.value == pytest.approx(0.5)
+    wide, narrow = 0.25, 1.0  # 1 / (2 b)
+    first = narrow / (narrow + wide * math.exp(-8 / 2))
+    second = wide / (wide + narrow * math.exp(-8 / 0.5))
+    assert IdentificationAttack(link="id").run(
+        noisy_release(both, laws), original
+    ).probability.value == pytest.approx((first + second) / 2)
+
+
 LEAST, MOST = 0, 240
 CLUSTERS = ((0, 60, 20, 24), (60, 150, 40, 190), (150, 240, 60, 230))
 """Low and high border, scale of the noise, half-width of the interval."""
