@@ -138,7 +138,10 @@ MIXED = pl.DataFrame({"age": [30, 31, 32, 60, 61, 62], "pay": [1.0, 2.0, 3.0, 7.
 
 
 def test_the_first_rows_stand_beside_what_a_plan_makes_of_them() -> None:
-    """And what would be without each of its steps; nothing where no row is published."""
+    """And what would be without each of its steps; nothing where no row is published.
+
+    Of a series it is the first release, in groups that last, which have no lattice.
+    """
     document = {
         "roles": {"person": "row", "quasi_identifiers": ["age"], "sensitive": ["pay"]},
         "columns": {"age": {"bounds": [0, 99]}},
@@ -157,6 +160,12 @@ def test_the_first_rows_stand_beside_what_a_plan_makes_of_them() -> None:
     groups = {**document, "method": {"name": "generalization", "k": 3}}
     explored = solutions_document(MIXED, parse_plan(groups), 2)
     assert len(explored["rows"]["before"]["age"]) == 2
+    series = {"name": "generalization", "k": 3, "series": "s", "record_key": "id", "group_size": 3}
+    roles = {**document["roles"], "identifiers": ["id"]}
+    kept = parse_plan({**document, "roles": roles, "method": series})
+    first = solutions_document(MIXED.with_row_index("id"), kept, 6)
+    assert "nodes" not in first
+    assert len(set(first["rows"]["chosen"]["age"])) == 2
     flows = {**document, "method": {"name": "dp-synthesis", "epsilon": 1.0}}
     assert solutions_document(MIXED, parse_plan(flows), 2) == {"rows": None, "steps": []}
 

@@ -230,6 +230,7 @@ def release_line(project: Project, folder: Path) -> Json | None:
     )
     return {
         "name": folder.name,
+        "release_id": document.get("release_id"),
         "method": ", ".join([spoken(str(method.get("name"))), *parameters]),
         "series": _series(folder),
         "rows": document.get("rows", 0),

@@ -10,13 +10,17 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Self
 
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import Response
 
 from voile.policy.checking import VERDICT
+from voile.policy.criteria.risks import ThreeRisks
+from voile.policy.remedies import least_k
 from voile.policy.ruling import ASSUMPTIONS, CONFIRMED, tally_of
 from voile.policy.stated import StatedPolicy
 from voile.policy.templates import template_names
@@ -48,7 +52,7 @@ from voile_studio.screens.remedying import changes_of, search_of
 from voile_studio.screens.trying import tries
 from voile_studio.words import remedy_of
 
-__all__ = ["foreign_routes", "policies", "releases", "routes", "signing_routes"]
+__all__ = ["PolicyChoice", "foreign_routes", "policies", "releases", "routes", "signing_routes"]
 
 
 def foreign_routes(pages: Pages) -> APIRouter:
@@ -118,7 +122,7 @@ def routes(pages: Pages) -> APIRouter:
     @router.post("/releases/{release}/check")
     def check(name: str, release: str, policy: Annotated[str, Form(max_length=4096)]) -> Response:
         project = pages.project(name)
-        if policy not in policies(project):
+        if policy not in {one.named for one in policies(project)}:
             msg = "there is no such policy in the folder that Studio was started in"
             raise InputError(msg)
         _hold_against(project, project.release(release), policy)
@@ -198,11 +202,47 @@ def _hold_against(project: Project, folder: Path, policy: str) -> None:
     project.run(f"check-{folder.name}", command, policy)
 
 
-def policies(project: Project) -> list[str]:
-    """The shipped policies, and those in the start folder, whose names begin with ``policy``."""
-    found = project.start.folder.resolve().glob("policy*.toml")
-    own = sorted(path.name for path in found if not path.is_symlink())
-    return [*template_names(), *own]
+@dataclass(frozen=True)
+class PolicyChoice:
+    """A policy that a release can be checked against, in words by which to choose it."""
+
+    named: str
+    """A template, or a file in the start folder."""
+    title: str = ""
+    about: str = ""
+    audience: str = ""
+    least_k: int = 1
+    """Persons that a group must have by its limits of groups and of the worst risk."""
+    risks: tuple[str, ...] = ()
+    """Those of the three risks that it asks for."""
+
+    @classmethod
+    def of(cls, named: str, stated: StatedPolicy) -> Self:
+        """A policy by what states it."""
+        policy = stated.policy
+        risks = tuple(str(one.name) for one in policy.criteria if isinstance(one, ThreeRisks))
+        return cls(named, policy.name, policy.about, policy.audience, least_k(stated), risks)
+
+
+@cache
+def _shipped() -> tuple[PolicyChoice, ...]:
+    return tuple(PolicyChoice.of(name, StatedPolicy.read(name)) for name in template_names())
+
+
+def policies(project: Project) -> list[PolicyChoice]:
+    """The shipped policies, and those in the start folder, whose names begin with ``policy``.
+
+    A file that states none is there by its name, and says why when it is checked against.
+    """
+    folder, own = project.start.folder.resolve(), []
+    for path in sorted(folder.glob("policy*.toml")):
+        if path.is_symlink():
+            continue
+        try:
+            own.append(PolicyChoice.of(path.name, StatedPolicy.read(path)))
+        except InputError:
+            own.append(PolicyChoice(path.name, "This file is no policy that can be read"))
+    return [*_shipped(), *own]
 
 
 def _release(project: Project, folder: Path) -> dict[str, object] | None:

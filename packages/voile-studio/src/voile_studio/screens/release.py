@@ -271,13 +271,15 @@ def ledger_routes(pages: Pages) -> APIRouter:
             job = project.jobs.latest("ledger", stamp)
             job = job or project.run("ledger", commands.ledger(project), stamp)
         found = job.output() if job and job.state == "done" else None
-        made = [release_line(project, folder) for folder in project.numbered("releases")]
+        lines = (release_line(project, folder) for folder in project.numbered("releases"))
+        made = [one for one in lines if one]
         return pages.show(
             "ledger.html",
             project,
-            releases=[one for one in made if one],
-            standing=sum(one["stands"] for one in made if one),
-            apart=len({one["series"] or one["name"] for one in made if one and one["stands"]}),
+            releases=made,
+            here={one["release_id"]: one["name"] for one in made},
+            standing=sum(one["stands"] for one in made),
+            apart=len({one["series"] or one["name"] for one in made if one["stands"]}),
             job=job,
             found=found if isinstance(found, dict) else {},
             settling=project.jobs.latest("settle"),

@@ -174,6 +174,7 @@ def _page(project: Project, node: Levels | None, group: int) -> Json:
         "job": job if known else None,
         "wrong": wrong,
         "method": plan.method if plan else None,
+        "series": plan.method.parameters.get("series") if plan and plan.method else None,
         "found": found,
         "steps": _step_costs(project, found),
         "command": told_as_command(commands.solutions(project, project.plan)),

@@ -299,18 +299,20 @@ def solutions_document(
     """The first rows of a table beside what a plan makes of them, and the solutions there are.
 
     Where the method knows solutions beside the one that it takes, they are told, too
-    (``publish.generalization.exploring``).  Where the plan has steps, each is left out once, and
-    what the release would then be is told.  Private, as JSON takes it.  Rows are matched by
+    (``publish.generalization.exploring``); a release of a series keeps the groups of earlier ones,
+    so it has none, and what is told is its first.  Where the plan has steps, each is left out once,
+    and what the release would then be is told.  Private, as JSON takes it.  Rows are matched by
     numbers that a rehearsal carries; "rows" is None where the method publishes no row as it came.
 
     Raises ``VoileError`` as ``make_release`` does.
     """
     progress("reading")
     frame = Original.read(source, plan, engine).frame
-    explore = getattr(publisher_for(plan), "explored", None)
-    if explore is not None:
+    publisher = publisher_for(plan)
+    explore = getattr(publisher, "explored", None)
+    if explore is not None and publisher.series is None:
         progress("looking at solutions")
-        found: Json = explore(open_frame(frame, single_release(plan), engine=engine), rows)
+        found: Json = explore(open_frame(frame, of_no_account(plan), engine=engine), rows)
         return found
     if not can_link(plan):
         return {"rows": None, "steps": []}
