@@ -437,3 +437,33 @@ def test_a_try_that_is_taken_stays_in_the_series_of_the_plan(project: Project) -
     project.keep_plan(PLAN.replace("k = 2\n", series))
     assert _series_of(project, "generalization") == {"series": "yearly", "record_key": "age"}
     assert _series_of(project, "pram") == {}
+
+
+def test_the_form_of_a_method_keeps_what_was_tried_last(project: Project) -> None:
+    """Offered values are ticked, and others stand in the field, of the newest try alone."""
+    for number, tried in ((1, "[5, 10]"), (2, "[3, 20, 33]")):
+        (project.folder / "tries" / f"00{number}").mkdir(parents=True)
+        text = f'[method]\nname = "generalization"\nk = {tried}\n'
+        (project.folder / f"try-00{number}.toml").write_text(text, encoding="utf-8")
+    page = Visitor(project.start.folder).get("/p/people/try").text
+    form = page.partition('aria-label="k-anonymity')[2].partition("</fieldset>")[0]
+    ticked = re.findall(r'value="([0-9]+)" checked', form)
+    assert ticked == ["3", "20"]
+    assert 'value="33"' in form.partition("others")[2]
+
+
+def test_each_policy_says_to_whom_it_is_meant_and_how_large_its_groups_are(
+    project: Project,
+) -> None:
+    """By the policies themselves; a file that is none is listed by its name, and says so."""
+    (project.start.folder / "policy-broken.toml").write_text("name = ", encoding="utf-8")
+    page = Visitor(project.start.folder).get("/p/people/evidence").text
+    line = page.partition('<th scope="row">ema<br>')[2].partition("</tr>")[0]
+    assert "agency" in line
+    assert "groups of at least <strong>11</strong>" in line
+    broken = page.partition('<th scope="row">policy-broken.toml<br>')[2].partition("</tr>")[0]
+    assert "no policy that can be read" in broken
+    answer = Visitor(project.start.folder).post(
+        "/p/people/releases/001/check", policy="public-relaese"
+    )
+    assert answer.status_code == 400

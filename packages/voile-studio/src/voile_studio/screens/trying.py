@@ -235,6 +235,7 @@ def _page(project: Project, risk: str) -> Json:
         "risks": {name: told for each in done for name, told in _risks_of(each).items()},
         "risk": next((each.risk for each in done), ""),
         "cards": method_cards(),
+        "before": _chosen_before(project),
         "widths": _widths(project),
         "published": _published(project),
         "most_sets": MOST_SETS,
@@ -372,6 +373,21 @@ def _costs_of(comparison: StudyComparison) -> list[_Cost]:
             _Cost(point.name, float(epsilon), error, rows["rows_out"] / max(1, rows["rows_in"]))
         )
     return sorted(found, key=lambda cost: cost.epsilon)
+
+
+def _chosen_before(project: Project) -> dict[str, dict[str, list[Any]]]:
+    """What the newest try of each method has tried of each parameter, as its form states it."""
+    found: dict[str, dict[str, list[Any]]] = {}
+    for folder in project.numbered("tries"):
+        try:
+            method = tomllib.loads(_tried_plan(project, folder.name)).get("method")
+        except (InputError, tomllib.TOMLDecodeError):
+            continue
+        if isinstance(method, dict) and str(method.get("name")) not in found:
+            found[str(method.pop("name"))] = {
+                key: value if isinstance(value, list) else [value] for key, value in method.items()
+            }
+    return found
 
 
 def _published(project: Project) -> tuple[str, ...]:

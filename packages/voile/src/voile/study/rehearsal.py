@@ -37,7 +37,7 @@ from voile.release.release import Release
 from voile.schema.plan import Plan
 from voile.schema.roles import Protected
 from voile.study.original import Original
-from voile.study.plans import of_no_account, single_release
+from voile.study.plans import of_no_account
 from voile.study.run import prepare_release
 from voile.table.arrays import Frame, from_native
 from voile.table.codes import encode
