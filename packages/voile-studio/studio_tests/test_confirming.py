@@ -185,7 +185,7 @@ def test_nothing_is_to_hand_over_before_it_is_signed(project: Project) -> None:
     project.keep_plan(PLAN)
     visitor = Visitor(project.start.folder)
     page = visitor.get("/p/people/sign").text
-    assert "The smallest group of the release has <strong>" in page
+    assert "Each person fits at least <strong>" in page
     assert "<dt>Hand over</dt>" not in page
     assert page.count("<dt>Not to hand over</dt>") == 2
     assert "2 releases of the same table stand already" in page

@@ -221,8 +221,8 @@ def test_the_reidentification_risk_is_told_at_worst_and_on_average_for_both_intr
     )
     assert on_average.replace("\xa0", " ") == (
         "2 %, the chance over all persons of choosing theirs among the rows that fit, for the "
-        "quasi-identifiers alone; 5.7 % for illness and days (the most of any one to three "
-        "columns, counted on a rehearsal)."
+        "quasi-identifiers alone; 15.4 % for one who knows illness, days and paid (the most of any "
+        "one to three columns, counted on a rehearsal)."
     )
     assert "one in 3, one in 5, one in 11 and one in 20. EMA" in found.limits
     counted = [{**one, "notes": []} for one in risks]

@@ -8,7 +8,8 @@ the private files say, who is given away most, and rates with their intervals.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Generic, TypeVar
@@ -34,6 +35,9 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 Aim = TypeVar("Aim")
+
+_ROUNDING = 1e-9
+"""Within which two means are the same."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,6 +143,36 @@ class Guesses:
             return Estimate.exactly(min(max(float(shares.mean()), 0.0), 1.0))
         return Estimate.of_total(float(shares.sum()), len(shares))
 
+    def with_earlier(self, release: Release) -> Guesses:
+        """The same for who has all releases of a series whose rows stay in their groups.
+
+        Rows that stood in the same groups of all releases, and are absent from the same, are a
+        class (``publish.generalization.lasting``); he who knows when each person joined and left
+        looks for a person among the rows of one, though more of this release fit.
+        """
+        decided = release.method.get("decision")
+        classes, fewest = (
+            decided.get(key) if isinstance(decided, Mapping) else None
+            for key in ("classes", "rows_of_smallest_class")
+        )
+        if not (isinstance(classes, int) and isinstance(fewest, int) and release.rows):
+            return self
+        mean = Fraction(classes, release.rows)
+        own = self.mean if self.mean is not None else Fraction(float(self.success.mean()))
+        aimed = np.array(self.probability if self.aimed is None else self.aimed)
+        places = np.arange(len(aimed)) if self.shown is None else self.shown
+        worst = places[np.argmax(aimed[places])] if len(places) else 0
+        if mean <= own + _ROUNDING and (not len(places) or 1 / fewest <= aimed[worst]):
+            return self
+        if len(places):
+            aimed[worst] = max(aimed[worst], 1 / fewest)
+        told = (
+            "who has all releases of the series, and knows when each person joined and left, looks "
+            f"for a person among {fewest:,} rows or more, of {classes:,} classes; of whom that is "
+            "true was not told apart"
+        )
+        return replace(self, mean=max(own, mean), aimed=aimed, notes=(*self.notes, told))
+
     def _target(self, place: int, aimed: Floats) -> Target:
         return Target(self.known(place), float(aimed[place]))
 
@@ -146,6 +180,8 @@ class Guesses:
 class Adversary(Attack, Generic[Aim]):
     """An attack that is aimed at people and succeeds or fails for each of them."""
 
+    finds_rows: ClassVar[bool] = False
+    """Whether he looks for a person's row, of which earlier releases of a series tell more."""
     known_rows: ClassVar[KnownRows] = "one"
     """Whether he knows one row of a person who has several, or all of them."""
 
@@ -180,6 +216,7 @@ class Adversary(Attack, Generic[Aim]):
     def outcome(self, scene: Scene) -> AttackOutcome:
         """The same of what has been read already, of a release of which it makes sense."""
         people, found = scene.people, self.guess(scene, self.aim(scene))
+        found = found.with_earlier(scene.release) if self.finds_rows else found
         drawn_from = people.units[1] if found.drawn_from is None else found.drawn_from
         exact = found.mean is not None
         count = drawn_from if exact else len(found.success)

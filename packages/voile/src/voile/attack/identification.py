@@ -82,6 +82,7 @@ class IdentificationAttack(Adversary["_Aim"]):
     """
 
     counts_by_link = True
+    finds_rows = True
 
     columns: Sequence[str] | None = field(default=None, metadata=COLUMNS)
     """Columns of the original that the adversary knows; None: the quasi-identifiers."""

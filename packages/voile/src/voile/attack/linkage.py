@@ -547,6 +547,8 @@ class ProsecutorAttack(_LinkageAttack):
     Raises ``InputError`` where no target or no column is asked for.
     """
 
+    finds_rows = True
+
     @property
     def name(self) -> str:
         """The name by which a command or a study asks for the attack."""

@@ -108,6 +108,7 @@ def series_document(summary: SeriesSummary) -> dict[str, object]:
     return {
         "name": terms.name,
         "method": dict(terms.method),
+        "people_leave": terms.people_leave,
         "record_key": terms.record_key,
         "versions": [_version_json(version) for version in summary.versions],
         "lost": [

@@ -166,7 +166,7 @@ def _dossier_page(dossier: Dossier, *, public: bool) -> Document:
         "passed": dossier.verdict.passed,
         "drawn": dossier.drawn,
         "tally": tally_of([one.label for one in rulings]),
-        "facts": tuple(_facts(dossier)),
+        "facts": (*_facts(dossier), *(() if public else _missing_rows(dossier))),
         "columns": tuple(_columns(dossier, public=public)),
         "promise": _promise(dossier),
         "assumptions": tuple(_assumptions(dossier)),
@@ -241,6 +241,17 @@ def _facts(dossier: Dossier) -> Iterator[tuple[str, Any]]:
     yield "release", dossier.document["release_id"]
     fit = dossier.document["publishable"]
     yield SEEDLESS, PUBLISHABLE[fit]
+
+
+def _missing_rows(dossier: Dossier) -> Iterator[tuple[str, Any]]:
+    """Rows of the table that the release does not show; private."""
+    record = dossier.record
+    if isinstance(record, StudyRecord):
+        made = record.publication
+        if without := made["rows_in"] - made["rows_out"]:
+            yield "rows of the table that are not shown (private)", without
+        for notice in made["notices"]:
+            yield "of rows (private)", notice
 
 
 def _columns(dossier: Dossier, *, public: bool) -> Iterator[tuple[str, str]]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from voile.study.record import (
@@ -348,12 +348,16 @@ class ReidentificationRisk:
     """Whether it was counted what other columns than the quasi-identifiers add."""
     beyond: RiskDocument | None
     """The fewest other columns by which a person is found more surely; None where none does."""
+    beyond_mean: RiskDocument | None
+    """The other columns by which persons are found more surely on average; None likewise."""
     where: str
     """On what that was counted."""
+    in_series: bool = False
+    """Whether that intruder has all releases of a series, of which comparing them tells more."""
 
     @property
     def persons(self) -> int:
-        """The persons of the smallest group; 0 where nobody is found."""
+        """How many rows fit each person at least; 0 where nobody is found."""
         return int(1 / self.worst + 1e-9) if self.worst else 0
 
     @property
@@ -362,6 +366,7 @@ class ReidentificationRisk:
         odds = f" (one in {self.persons})" if self.persons > 1 else ""
         worst = f"at most {percent(self.worst)}{odds} for an intruder who knows the "
         worst += "quasi-identifiers alone"
+        worst += " and has all releases of the series" if self.in_series else ""
         mean = (
             f"{percent(self.mean)}, the chance over all persons of choosing theirs among the rows "
         )
@@ -370,7 +375,10 @@ class ReidentificationRisk:
             known = listed([printable(one) for one in _known(self.beyond)])
             worst += f"; {percent(self.beyond.get('worst'))} for one who knows {known}"
             worst += f" ({self.where})"
-            mean += f"; {percent(self.beyond['main']['value'])} for {known} ({self.where})"
+        if self.beyond_mean:
+            known = listed([printable(one) for one in _known(self.beyond_mean)])
+            share = percent(self.beyond_mean["main"]["value"])
+            mean += f"; {share} for one who knows {known} ({self.where})"
         untold = "" if self.is_counted else " What other published columns add was not counted."
         return (
             ("Re-identification risk of the person who is worst off", f"{worst}.{untold}"),
@@ -397,19 +405,36 @@ def reidentified(record: StudyRecord | AuditRecord) -> ReidentificationRisk | No
 
     None where the prosecutor was not counted, or may succeed more often than was counted.
     """
-    attacks, risks = record.attacks, record.risks
-    rates = next((rates_of(one) for one in attacks if one["attack"] == "prosecutor"), None)
+    rates = next((rates_of(one) for one in record.attacks if one["attack"] == "prosecutor"), None)
     if rates is None or rates.worst is None or not rates.bounded:
         return None
-    counted = [one for one in risks if one["risk"] == "re-identification"]
-    rehearsed = any(REHEARSED in one["notes"] for one in counted)
+    all_counted = [one for one in record.risks if one["risk"] == "re-identification"]
+    quasi, in_series = set[str](), False
+    if isinstance(record, StudyRecord):
+        quasi = set(record.plan.get("roles", {}).get("quasi_identifiers", ()))
+        in_series = "classes" in (record.release["method"].get("decision") or {})
+    # Who knows some quasi-identifiers finds nobody more surely than he who knows all of them.
+    counted = [one for one in all_counted if not quasi or set(_known(one)) - quasi]
+    rehearsed = any(REHEARSED in one["notes"] for one in all_counted)
     file = "a rehearsal" if rehearsed else "the file"
     where = f"the most of any one to three columns, counted on {file}"
-    worse = [one for one in counted if (one.get("worst") or 0.0) > rates.worst]
-    beyond = min(
-        worse, key=lambda one: (-(one.get("worst") or 0.0), len(_known(one))), default=None
+    return ReidentificationRisk(
+        worst=rates.worst,
+        mean=rates.success,
+        is_counted=bool(all_counted),
+        beyond=_most(counted, lambda one: one.get("worst") or 0.0, rates.worst),
+        beyond_mean=_most(counted, lambda one: one["main"]["value"] or 0.0, rates.success),
+        where=where,
+        in_series=in_series,
     )
-    return ReidentificationRisk(rates.worst, rates.success, bool(counted), beyond, where)
+
+
+def _most(
+    risks: Iterable[RiskDocument], figure: Callable[[RiskDocument], float], least: float
+) -> RiskDocument | None:
+    """The risk of the greatest figure beyond the least, of the fewest columns; None for none."""
+    beyond = (one for one in risks if figure(one) > least)
+    return min(beyond, key=lambda one: (-figure(one), len(_known(one))), default=None)
 
 
 def _known(risk: RiskDocument) -> list[str]:

@@ -15,6 +15,8 @@ import pytest
 from click.testing import CliRunner
 
 import voile
+from voile.attack.identification import IdentificationAttack
+from voile.attack.linkage import ProsecutorAttack
 from voile.cli.ledger import _ledger as ledger_command
 from voile.ledger import Ledger
 from voile.publish.generalization.lasting import _enough_rows, _stayers_to_withhold
@@ -117,6 +119,25 @@ def test_no_set_that_all_releases_single_out_falls_short(tmp_path: Path, least: 
         if least:
             assert min(len({illness[tag] for tag in tags}) for tags in sets.values()) >= least
         assert Ledger(folder / "ledger").verify() == []
+
+
+def test_who_has_all_releases_is_thought_of_by_the_risk_of_each(tmp_path: Path) -> None:
+    """He looks for a person in a class; classes are counted here by the serial numbers of rows."""
+    months, raised = Months(tmp_path), False
+    table = people(0, 60, 5)
+    for month in range(1, 5):
+        release = months.publish(table).release
+        sizes = [len(tags) for of, tags in months.singled_out().items() if of[-1] is not None]
+        decided = release.method["decision"]
+        assert (decided["classes"], decided["rows_of_smallest_class"]) == (len(sizes), min(sizes))
+        for attack in (ProsecutorAttack(), IdentificationAttack()):
+            found = attack.run(release, table)
+            assert found.worst is not None
+            assert found.worst.probability >= 1 / min(sizes) - 1e-9
+            assert found.success.value >= len(sizes) / release.rows - 1e-9
+            raised = raised or any("has all releases" in note for note in found.notes)
+        table = pl.concat([table[4:], people(100 * month, 6, month)])
+    assert raised
 
 
 def test_an_engine_on_disk_keeps_the_promise_too(tmp_path: Path) -> None:

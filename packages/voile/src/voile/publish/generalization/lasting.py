@@ -93,6 +93,7 @@ from voile.table.matching import FRESH, RETIRED, Members, ShownText
 from voile_base.errors import InfeasibleError
 from voile_base.ondemand import dataclass
 from voile_base.randomness import Key
+from voile_base.values import Json
 
 __all__ = [
     "NOTHING",
@@ -182,6 +183,14 @@ class LastingGroups:
     """New rows that are too few."""
     refused: int
     """New rows in groups that break a criterion."""
+
+    @property
+    def classes(self) -> Json:
+        """What comparing the releases of the series shows: how many classes, and the smallest."""
+        return {
+            "classes": len(self.blocks),
+            "rows_of_smallest_class": int(self.blocks.rows.min()),
+        }
 
     @staticmethod
     def find(

@@ -505,7 +505,7 @@ class Generalization(SingleRelease):
         )
         release = Release(
             table=shown,
-            method=self._method(solution),
+            method=self._method(solution, made.classes),
             disclosure=_disclosure(table, problem, solution, self._shows_sets),
             guarantee=lasting_guarantee(self.k, demands, self.series),
             roles=shown_roles(roles, shown.columns),
@@ -653,7 +653,7 @@ class Generalization(SingleRelease):
         """How many rows may be left out."""
         return int(Fraction(self._limit) * table.rows)
 
-    def _method(self, solution: Solution) -> Mapping[str, object]:
+    def _method(self, solution: Solution, classes: Document | None = None) -> Mapping[str, object]:
         return {
             "name": _NAME,
             "k": self.k,
@@ -672,6 +672,7 @@ class Generalization(SingleRelease):
                     if solution.levels is None
                     else {"levels": dict(solution.levels)}
                 ),
+                **(classes or {}),
             },
         }
 
