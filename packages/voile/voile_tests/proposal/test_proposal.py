@@ -167,6 +167,19 @@ def test_a_mark_that_is_a_value_elsewhere_is_not_proposed(tmp_path: Path) -> Non
     assert proposal_of(path).marks == ("N",)
 
 
+def test_a_digit_that_stands_out_in_one_column_alone_may_be_a_count(tmp_path):
+    """The household of nine stays one; in two columns 9 is a code, and the plan names both."""
+    path = tmp_path / "t.csv"
+    rows = [f"{1 + i % 6 if i % 40 else 9},{1 + i % 5 if i % 30 else 9}" for i in range(240)]
+    one = "\n".join(["size,answer", *(f"{row[0]},{1 + i % 5}" for i, row in enumerate(rows))])
+    path.write_text(one + "\n")
+    assert proposal_of(path).marks == ()
+    path.write_text("\n".join(["size,answer", *rows]) + "\n")
+    proposal = proposal_of(path)
+    assert proposal.marks == ("9",)
+    assert '"9" in ["size", "answer"]' in plan_text(proposal, "t.csv")
+
+
 @pytest.mark.parametrize(
     ("name", "whom"),
     [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
@@ -23,6 +24,9 @@ from voile_studio.project import Project
 from voile_studio.screens.pages import Pages
 
 __all__ = ["columns_of", "found_in", "look", "looks_of", "routes", "tells_rows", "values_of"]
+
+_MARKED = re.compile(r"^missing = .*  # [^:]*: (.+)$", re.MULTILINE)
+"""The reason that a proposal gives for marks: which stands in which columns."""
 
 _FEW = 3
 _LONG = 18
@@ -175,6 +179,7 @@ def _page(project: Project) -> Json:
         "doubts": found.get("rows_as_persons", []),
         "first": found.get("first", []),
         "marks": _marks_written(project.plan_text),
+        "marked": marked[1] if (marked := _MARKED.search(project.plan_text)) else "",
         "digest": project.digest,
         "stale": job is not None and job.state == "done" and job.about != project.digest,
         "command": told_as_command(commands.inspect(project)),

@@ -30,11 +30,14 @@ from voile.schema.layout import USUAL, Decimals, InputLayout, Thousands, column_
 from voile.table.looking import MARKS
 from voile.table.places import Address, LaidOut, Place, file_and_part, laid_out
 from voile.table.reading import first_rows, last_row
+from voile.table.summaries import ColumnDetails
 from voile_base.errors import TableError
 from voile_base.ondemand import dataclass
 
 __all__ = [
     "ProposedLayout",
+    "marked_columns",
+    "marks_of",
     "proposed_layout",
 ]
 
@@ -400,3 +403,30 @@ def _marks_of(held: Sequence[str]) -> tuple[Decimals | None, Thousands | None] |
     if not commas:
         return None, None
     return None if all(map(_EITHER.fullmatch, commas)) else (",", None)
+
+
+_DIGITS = frozenset(map(float, range(10)))
+
+
+def marks_of(details: Sequence[ColumnDetails]) -> tuple[str, ...]:
+    """The texts that stand for missing values, without those that are values elsewhere.
+
+    A number that stands for a missing one says nothing else where it stands among texts.  One of
+    one digit that stands out in one column alone may be a count: the one household of nine.
+    """
+    found = Counter(mark for each in details for mark in each.sentinels)
+    numbers = {mark for mark, columns in found.items() if columns > 1 or float(mark) not in _DIGITS}
+    marks = numbers | {mark for each in details for mark in each.marks}
+    values = {
+        text
+        for each in details
+        for text in (*each.few, *each.sample)
+        if text not in {*each.marks, *each.sentinels}
+        and not (text in numbers and each.profile.type == "text")
+    }
+    return tuple(sorted(marks - values))
+
+
+def marked_columns(details: Sequence[ColumnDetails], mark: str) -> list[str]:
+    """The columns in which a text seems to stand for a missing value."""
+    return [one.profile.name for one in details if mark in (*one.marks, *one.sentinels)]

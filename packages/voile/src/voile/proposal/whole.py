@@ -35,6 +35,7 @@ from voile.proposal.columns import (
     propose_column,
     unclear,
 )
+from voile.proposal.layout import marks_of
 from voile.recognisers.codes import FINELY_WRITTEN
 from voile.recognisers.recognition import on_a_grid
 from voile.recognisers.telling import proper_words
@@ -181,7 +182,7 @@ def propose(details: Sequence[ColumnDetails], sizes: GroupSizes | None = None) -
     columns = _with_copies(_with_labels(_with_houses(columns), sizes), sizes)
     categories = _categories(columns, sizes)
     columns = [_asked_about(one, categories) for one in columns]
-    marks = _marks(details)
+    marks = marks_of(details)
     columns = [_without_false_bounds(one, marks) for one in columns]
     published = [column for column in columns if column.role in {"quasi", "sensitive"}]
     missing = any(column.details.profile.missing for column in published)
@@ -514,23 +515,6 @@ def _without_false_bounds(column: ColumnProposal, marks: Sequence[str]) -> Colum
     """Without public bounds where a number outside them is not declared as missing."""
     undeclared = set(column.details.sentinels) - set(marks)
     return replace(column, bounds=None) if undeclared else column
-
-
-def _marks(details: Sequence[ColumnDetails]) -> tuple[str, ...]:
-    """The texts that stand for missing values, without those that are values elsewhere.
-
-    A number that stands for a missing one says nothing else where it stands among texts.
-    """
-    marks = {mark for each in details for mark in (*each.marks, *each.sentinels)}
-    numbers = {mark for each in details for mark in each.sentinels}
-    values = {
-        text
-        for each in details
-        for text in (*each.few, *each.sample)
-        if text not in {*each.marks, *each.sentinels}
-        and not (text in numbers and each.profile.type == "text")
-    }
-    return tuple(sorted(marks - values))
 
 
 def _proposed_trips(columns: Sequence[ColumnProposal]) -> ProposedTrips | None:

@@ -22,7 +22,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from voile.proposal.columns import SHARED_BY_PEOPLE, ColumnProposal
-from voile.proposal.layout import ProposedLayout
+from voile.proposal.layout import ProposedLayout, marked_columns
 from voile.proposal.whole import Proposal, ProposedTrips
 from voile.schema.domain import public_domain
 from voile.schema.hierarchy.suggestion import Suggestion
@@ -276,11 +276,20 @@ def _input(proposed: ProposedLayout) -> Iterator[str]:
         )
 
 
+_FEW = 5
+"""Columns that a reason names."""
+
+
 def _missing(proposal: Proposal) -> Iterator[str]:
     if proposal.missing:
         yield _line("nulls", "category", "some values are missing: that is then a value of its own")
     if proposal.marks:
-        why = "texts that seem to stand for a missing value"
+        details = [column.details for column in proposal.columns]
+        where = (
+            f"{_value(mark)} in {_value(marked_columns(details, mark)[:_FEW])}"
+            for mark in proposal.marks
+        )
+        why = f"texts that seem to stand for a missing value: {', '.join(where)}"
         yield _line("missing", list(proposal.marks), why)
 
 
