@@ -6,14 +6,14 @@ Cost: a few regular expressions on at most ``looks.SAMPLED`` texts of a column.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, cached_property, lru_cache
 from importlib.resources import files
 from typing import Literal, Protocol
 
 from voile.recognisers.codes import CHECKS
 from voile.recognisers.values import LOOKS, ColumnLook, has_names, share_of
-from voile.schema.names import fits, meaning_of, words_of
+from voile.schema.names import fits, meaning_of, words_of, words_of_languages
 from voile.schema.persons import FEW_PERSONS
 from voile_base.ondemand import dataclass, pattern_on_demand
 from voile_base.registry import Registry
@@ -124,6 +124,11 @@ class ListedRecogniser:
     whole: tuple[str, ...] = ()
     checks: tuple[str, ...] = ()
     looks: str = ""
+
+    @cached_property
+    def called(self) -> tuple[str, ...]:
+        """Patterns of all names that it may know."""
+        return (*self.columns, *self.perhaps, *self.beside_street, *self.beside_positions)
 
     def recognise(self, look: ColumnLook) -> Recognition | None:
         """By the name, where the values can be it; else by how most values are written."""
@@ -245,7 +250,7 @@ def _may_be(key: str, look: ColumnLook) -> bool:
         return True
     rest = [word for word in look.words if not word.startswith("gps")]
     (place,) = (one for one in listed_recognisers() if one.key == key)
-    if not rest or fits((*place.columns, *place.perhaps), rest):
+    if not rest or fits(place.called, rest):
         return True
     small = look.extremes is not None and max(map(abs, look.extremes)) < _STATES
     if look.type == "text":
@@ -297,8 +302,10 @@ def listed_recognisers() -> tuple[ListedRecogniser, ...]:
     return tuple(ListedRecogniser(**_entry(said)) for said in words_document(text)["recogniser"])
 
 
-def _entry(said: Mapping[str, object]) -> Json:
-    return {key: tuple(each) if isinstance(each, list) else each for key, each in said.items()}
+def _entry(said: Json) -> Json:
+    found = {key: tuple(each) if isinstance(each, list) else each for key, each in said.items()}
+    words = words_of_languages().get(str(said["key"]), ())
+    return {**found, "columns": (*said.get("columns", ()), *words)}
 
 
 def _apart(formats: Iterable[str]) -> re.Pattern[str]:
@@ -379,9 +386,7 @@ def suspected(look: ColumnLook) -> bool:
     """Whether the name alone may be that of anything that is recognised, whatever the values."""
     words = look.words
     return bool(RECOGNISERS.names) or any(
-        fits((*one.columns, *one.perhaps, *one.beside_street, *one.beside_positions), words)
-        for one in listed_recognisers()
-        if one.group != "regulated"
+        fits(one.called, words) for one in listed_recognisers() if one.group != "regulated"
     )
 
 

@@ -29,7 +29,7 @@ from voile.recognisers.values import (
     looks_like_names,
     share_of,
 )
-from voile.schema.names import fits, without_accents, words_of
+from voile.schema.names import fits, without_accents, words_of, words_of_languages
 from voile.schema.persons import ALONE, FEW_PERSONS
 
 __all__ = [
@@ -507,7 +507,7 @@ def of_staff(name: str, texts: Sequence[str]) -> str | None:
 def _staff_words() -> tuple[str, ...]:
     """Words of column names for one of the staff, as ``fits`` takes them."""
     text = files("voile.recognisers").joinpath("staff.toml").read_text("utf-8")
-    return tuple(_plain(word) for word in tomllib.loads(text)["words"].split())
+    return (*_plain(tomllib.loads(text)["words"]).split(), *words_of_languages()["staff"])
 
 
 def _may_call(text: str) -> bool:

@@ -1,6 +1,7 @@
 """What the name of a column tells: its words, whether it names somebody or something, its meaning.
 
-The meanings are data (``words.toml``), so that others may read and add to them.  A name alone never
+The meanings are data (``words.toml``, and ``languages`` with a line per language), so that others
+may read and add to them.  A name alone never
 decides: ``columns`` holds it against how the values are written.
 
 Kinds of columns: what the values of a column mean, beside how they are written.
@@ -30,7 +31,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fnmatch import translate
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from importlib.resources import files
 from itertools import pairwise
 from typing import Literal, NamedTuple, Self
@@ -54,6 +55,7 @@ __all__ = [
     "type_of",
     "without_accents",
     "words_of",
+    "words_of_languages",
 ]
 
 
@@ -104,7 +106,11 @@ _PLAIN_LETTERS = str.maketrans(
 )
 
 
-_SIGNS = [sign for sign in map(chr, range(0x900, 0x1100)) if unicodedata.category(sign)[0] == "M"]
+_SIGNS = [
+    sign
+    for sign in map(chr, (*range(0x900, 0x1100), *range(0x1780, 0x1800)))
+    if unicodedata.category(sign)[0] == "M"
+]
 """Signs of vowels and tones in scripts of South and Southeast Asia, which are no letters."""
 _TONES = {ord(sign): None for sign in _SIGNS if unicodedata.combining(sign)}
 """Those of them that are accents, too, and are taken off."""
@@ -125,9 +131,13 @@ class Meaning:
     reason: str
     bounds: tuple[Decimal, Decimal] | None = None
 
+    @cached_property
+    def _forms(self) -> tuple[_Forms, _Together]:
+        return _forms_of(self.words)
+
     def fits(self, words: tuple[str, ...]) -> bool:
         """Whether a name of these words has the meaning."""
-        return fits(self.words, words)
+        return _fits(self._forms, words)
 
 
 def fits(patterns: Sequence[str], words: Sequence[str]) -> bool:
@@ -135,33 +145,50 @@ def fits(patterns: Sequence[str], words: Sequence[str]) -> bool:
 
     Parts of a compound that stand apart are that compound: ``Haus_Nr`` is ``hausnr``.
     """
-    alone, together = _forms_of(tuple(patterns))
-    if any(map(alone.fits, words)):
+    return _fits(_forms_of(tuple(patterns)), words)
+
+
+def _fits(forms: tuple[_Forms, _Together], words: Sequence[str]) -> bool:
+    alone, together = forms
+    if not alone.whole.isdisjoint(words) or any(map(alone.fits, words)):
         return True
     if any(one + other in alone.whole for one, other in pairwise(words) if len(one) > 2):
         return True
     likely = (one for word in {*words, ""} for one in together.get(word, ()))
-    return any(all(any(map(part.fits, words)) for part in parts) for parts in likely)
+    return any(all(any(map(part.fits, words)) for part in _parts_of(one)) for one in likely)
 
 
 class _Forms(NamedTuple):
-    """Patterns of one word: whole words, how words begin, and others; few need an expression."""
+    """Patterns of one word: whole words, parts of words, and others, which need an expression."""
 
     whole: frozenset[str]
     begins: tuple[str, ...]
+    ends: tuple[str, ...]
+    within: Mapping[bool, tuple[str, ...]]
+    """Parts that stand anywhere; under True those that plain words can have."""
     others: re.Pattern[str] | None
 
     @classmethod
     def of(cls, patterns: Sequence[str]) -> Self:
         """Of patterns with ``*`` and ``?``, as file names have them."""
-        plain = [pattern for pattern in patterns if not _WILD.search(pattern)]
-        begins = [p[:-1] for p in patterns if p.endswith("*") and not _WILD.search(p[:-1])]
-        others = [p for p in patterns if _WILD.search(p.removesuffix("*"))]
-        form = re.compile("|".join(map(translate, others))) if others else None
-        return cls(frozenset(plain), tuple(begins), form)
+        wild = [p for p in patterns if "*" in p or "?" in p or "[" in p]
+        parts = [(p, p.strip("*")) for p in wild]
+        others = [p for p, part in parts if not part or _WILD.search(part)]
+        parts = [(p, part) for p, part in parts if part and not _WILD.search(part)]
+        within = tuple(part for p, part in parts if p[0] == p[-1] == "*")
+        return cls(
+            frozenset(patterns).difference(wild),
+            tuple(part for p, part in parts if p[0] != "*"),
+            tuple(part for p, part in parts if p[-1] != "*"),
+            {True: tuple(filter(str.isascii, within)), False: within},
+            re.compile("|".join(map(translate, others))) if others else None,
+        )
 
     def fits(self, word: str) -> bool:
-        if word in self.whole or word.startswith(self.begins):
+        if word in self.whole or word.startswith(self.begins) or word.endswith(self.ends):
+            return True
+        within = self.within[word.isascii()]
+        if within and any(part in word for part in within):
             return True
         return self.others is not None and self.others.fullmatch(word) is not None
 
@@ -169,22 +196,27 @@ class _Forms(NamedTuple):
 _WILD = pattern_on_demand(r"[*?\[]")
 
 
-_Together = Mapping[str, tuple[tuple[_Forms, ...], ...]]
+_Together = Mapping[str, Sequence[str]]
 """Patterns of several words by one of them that is written out; those without such under ""."""
 
 
 @lru_cache(maxsize=1 << 12)
 def _forms_of(patterns: tuple[str, ...]) -> tuple[_Forms, _Together]:
     """Patterns of one word at once, and those of several by a word of theirs."""
-    together: dict[str, list[tuple[_Forms, ...]]] = {}
-    patterns = tuple(pattern.translate(_TONES) for pattern in patterns)
-    for pattern in patterns:
+    together: dict[str, list[str]] = {}
+    several = [pattern for pattern in patterns if "+" in pattern]
+    for pattern in several:
         parts = pattern.split("+")
-        if len(parts) > 1:
-            plain = next((part for part in parts if not _WILD.search(part)), "")
-            together.setdefault(plain, []).append(tuple(_Forms.of([part]) for part in parts))
-    alone = _Forms.of([pattern for pattern in patterns if "+" not in pattern])
-    return alone, {word: tuple(found) for word, found in together.items()}
+        plain = next((part for part in parts if "*" not in part and not _WILD.search(part)), "")
+        together.setdefault(plain, []).append(pattern)
+    alone = patterns if not several else [one for one in patterns if "+" not in one]
+    return _Forms.of(alone), together
+
+
+@lru_cache(maxsize=1 << 12)
+def _parts_of(pattern: str) -> tuple[_Forms, ...]:
+    """The words of a pattern of several."""
+    return tuple(_Forms.of([part]) for part in pattern.split("+"))
 
 
 _EASTERN = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
@@ -287,11 +319,30 @@ def _without_id(word: str) -> tuple[str, ...]:
 @cache
 def _known_words() -> frozenset[str]:
     """The words of persons, households and meanings that are written out."""
-    patterns = (
-        part for said in _document()["meaning"] for one in said["words"] for part in one.split("+")
-    )
-    plain = (pattern for pattern in patterns if pattern.isalpha() and len(pattern) > 2)
+    patterns = (part for meaning in _meanings() for one in meaning.words for part in one.split("+"))
+    plain = (one for one in patterns if one.isalpha() and len(one) > 2)
     return frozenset(plain) | _lexicon()["person"] | _lexicon()["household"]
+
+
+@cache
+def words_of_languages() -> Mapping[str, tuple[str, ...]]:
+    """Patterns of the files in ``languages`` by what they mean: ``staff``, ``telephone``, a key.
+
+    A table is called by that and by a concept, ``[health.disease]``, and has a line per language.
+    ``tomllib`` would take twenty times as long for so many lines.
+    """
+    found: dict[str, list[str]] = {}
+    folder = files("voile.schema").joinpath("languages")
+    for name in _LANGUAGES:
+        for table in folder.joinpath(f"{name}.toml").read_text("utf-8").split("\n[")[1:]:
+            meant = table[: table.index(".")]
+            found.setdefault(meant, []).extend(_QUOTED.findall(table))
+    return {meant: tuple(" ".join(lines).split()) for meant, lines in found.items()}
+
+
+_LANGUAGES = ("direct", "staff", "quasi", "sensitive", "harmless")
+"""Files of words of many languages; ``words.toml`` says how patterns are written."""
+_QUOTED = pattern_on_demand(r'"([^"]*)"')
 
 
 @cache
@@ -308,7 +359,7 @@ def _lexicon() -> Mapping[str, frozenset[str]]:
 def _meanings() -> tuple[Meaning, ...]:
     return tuple(
         Meaning(
-            words=tuple(said["words"]),
+            words=(*said["words"], *words_of_languages().get(said["key"], ())),
             role=said["role"],
             kind=said["kind"],
             reason=said["reason"],
