@@ -64,6 +64,19 @@ def test_rows_of_nobody_are_synthetic() -> None:
     assert {one.how for one in _how(marginals(ORIGINAL, 4)).values()} == {"synthetic"}
 
 
+def test_numbers_behind_a_curve_are_read_back() -> None:
+    """Up or down, in any order of rows; noise in whole numbers is none."""
+    mixed = ORIGINAL.sample(fraction=1, shuffle=True, seed=1)
+    for curve in (pl.col("age").log(), 1 / pl.col("age"), pl.col("age") ** 2 + 0.5):
+        found = _how(mixed.with_columns(age=curve))["age"]
+        assert found.how == "exact"
+        assert (found.columns[0].cast(pl.String) == mixed["age"].cast(pl.String)).all()
+    draws = np.random.default_rng(4)
+    for _ in range(20):
+        noise = pl.Series(draws.integers(-1, 2, ORIGINAL.height)) + 0.5
+        assert _how(mixed.with_columns(age=pl.col("age") + noise))["age"].how != "exact"
+
+
 def test_averages_are_told_from_noise() -> None:
     """Numbers of nobody that stand in several rows each are averages of groups."""
     ranked = ORIGINAL.sort("hours").with_row_index("i").with_columns(pl.col("i") // 4)

@@ -96,6 +96,25 @@ def test_a_ledger_tells_who_asks_until_a_figure_pleases(files: Path):
     assert not Ledger(files / "ledger.db").verify()
 
 
+def test_other_draws_are_not_had_by_another_order(files: Path):
+    """Rows and columns in another order, and another format, are the same file and original."""
+    ledger, stated = ("--ledger", files / "ledger.db"), policy(files, ONCE)
+    audit(files, "first", *ledger)
+    original, shown = (pl.read_csv(files / f"{name}.csv") for name in ("original", "copy"))
+    mixed = original.sample(fraction=1, shuffle=True, seed=3)
+    mixed.write_csv(files / "original.csv")
+    assert len(audit(files, "rows of the original", *ledger).of_this_file) == 1
+    original.write_csv(files / "original.csv")
+    mixed = shown.sample(fraction=1, shuffle=True, seed=3)
+    mixed.select(shown.columns[::-1]).write_csv(files / "copy.csv")
+    assert len(audit(files, "rows", *ledger).of_this_file) == 2
+    shown.with_columns(pl.col("age").cast(pl.Float64)).write_parquet(files / "copy.csv")
+    assert len(audit(files, "format", *ledger).of_this_file) == 3
+    found = voile("check", files / "format", "--policy", stated)
+    assert found.exit_code == 4
+    assert "audited at most 0 times before" in found.output
+
+
 def test_without_a_ledger_nobody_says_that_it_was_the_first(files: Path):
     """A figure that is missing is no pass, and the remedy is named."""
     audit(files, "judged")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
@@ -78,6 +79,35 @@ def ciphered() -> pl.DataFrame:
     )
 
 
+def beside_decoys(*shown: pl.Series | pl.Expr) -> pl.DataFrame:
+    """Rows of nobody under the names of the original, and more columns beside them."""
+    return pl.concat([marginals(ORIGINAL, 3), ORIGINAL.select(shown)], how="horizontal")
+
+
+def hashed() -> pl.DataFrame:
+    """Each value as the digest of a word and itself."""
+
+    def digest(value: object) -> str:
+        return blake2b(f"word {value}".encode(), digest_size=5).hexdigest()
+
+    return ORIGINAL.select(
+        pl.col(name).map_elements(digest, return_dtype=pl.String) for name in ORIGINAL.columns
+    )
+
+
+def two_labels() -> pl.DataFrame:
+    """Each value with an a before it in every other row, else a b."""
+    sign = pl.when(pl.int_range(pl.len()) % 2 == 0).then(pl.lit("a")).otherwise(pl.lit("b"))
+    return ORIGINAL.select(pl.concat_str(sign, n).alias(n) for n in ORIGINAL.columns)
+
+
+def curved() -> pl.DataFrame:
+    """Numbers by their logarithms, squares and reciprocals, and nothing else."""
+    return ORIGINAL.select(
+        age=pl.col("age").log(), hours=pl.col("hours") ** 2 + 0.5, income=1 / (1 + pl.col("income"))
+    )
+
+
 FILES: dict[str, tuple[Callable[[], pl.DataFrame], str]] = {
     "ids that were issued anew": (renumbered, RISKS),
     "twenty bands": (banded, RISKS),
@@ -102,6 +132,21 @@ FILES: dict[str, tuple[Callable[[], pl.DataFrame], str]] = {
     "each row twice": (lambda: pl.concat([ORIGINAL, ORIGINAL]), RISKS),
     "other codes": (coded, RISKS),
     "a cipher of every column": (ciphered, "may be published"),
+    "columns under other names": (
+        lambda: beside_decoys(*(pl.col(n).alias(f"v{i}") for i, n in enumerate(ORIGINAL.columns))),
+        "column 'v0' may be published",
+    ),
+    "rows in one column": (
+        lambda: beside_decoys(pl.concat_str(pl.all(), separator="|").alias("code")),
+        "column 'code' may be published",
+    ),
+    "a word before each value": (
+        lambda: ORIGINAL.select(pl.format("is {}", n).alias(n) for n in ORIGINAL.columns),
+        "column 'age' may be published",
+    ),
+    "digests": (hashed, "column 'age' may be published"),
+    "two labels for each value": (two_labels, "column 'age' may be published"),
+    "curves": (curved, RISKS),
     "one in twenty among rows of nobody": (
         lambda: pl.concat([marginals(ORIGINAL, 3)[:-20], ORIGINAL[:20]]),
         "with 0.01 of mistakes at most",
@@ -185,6 +230,32 @@ def test_metadata_of_a_file_is_vouched_for_by_a_person(tmp_path: Path, suffix: s
                 out.write_table(written)
     assert list(beside_the_table(plain)) == []
     assert list(beside_the_table(laden)) == ["metadata"]
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "arrow"])
+def test_a_dictionary_with_values_that_no_row_shows_is_vouched_for(
+    tmp_path: Path, suffix: str
+) -> None:
+    """They leave with the file, and no adversary reads them."""
+    for name, labels in (("plain", ["a", "b"]), ("laden", ["a", "b", "Berta, 39"])):
+        path = tmp_path / f"{name}.{suffix}"
+        table = pa.table({"town": pa.DictionaryArray.from_arrays(pa.array([0, 1, None]), labels)})
+        if suffix == "parquet":
+            parquet.write_table(table, path, store_schema=False)
+        else:
+            with ipc.new_file(path, table.schema) as out:
+                out.write_table(table)
+        told = ["values in dictionaries that no row shows"] if name == "laden" else []
+        assert list(beside_the_table(path)) == told
+
+
+@pytest.mark.parametrize("name", ["GDPR", "GD\u0420R", "G\u200bDPR", "\uff27DPR", "g.d.p.r."])
+def test_a_name_that_looks_like_that_of_our_policy_is_refused(tmp_path: Path, name: str) -> None:
+    """Letters of another script, letters of another width, and marks that show nothing."""
+    path = tmp_path / "wide.toml"
+    path.write_text(f'name = "{name}"\n[[criteria]]\nkind = "group-size"\nleast = 1\n')
+    with pytest.raises(InputError, match="shipped policy 'gdpr'"):
+        StatedPolicy.read(path)
 
 
 def test_a_policy_of_ours_is_not_imitated(tmp_path: Path) -> None:

@@ -446,9 +446,10 @@ def test_a_release_that_calls_itself_another_since_is_refused(tmp_path: Path) ->
     assert "release.json: publishable is another than when" in str(found.exception)
 
 
+_REGION = pl.col("town").rank("dense") // 3
 UNREAD = {
-    "whose labels nobody explains": pl.format("x{}", pl.col("town").rank("dense")).alias("town"),
-    "which has the name of no column of the original": pl.col("town").alias("place"),
+    "whose labels nobody explains": pl.format("x{}", _REGION).alias("town"),
+    "which has the name of no column of the original": pl.format("r{}", _REGION).alias("place"),
 }
 
 
@@ -456,7 +457,7 @@ UNREAD = {
 def test_what_no_adversary_could_read_passes_where_a_human_says_so(
     tmp_path: Path, why: str
 ) -> None:
-    """A column that was renamed, or coded anew, was copied as well as any other."""
+    """A column of few groups that was renamed, or whose labels nobody explains."""
     table = ORIGINAL.select(UNREAD[why])
     folder = audited(tmp_path, ORIGINAL.select("sex").hstack(table))
     least = policy(tmp_path, 'kind = "group-size"\nleast = 1')
@@ -467,6 +468,27 @@ def test_what_no_adversary_could_read_passes_where_a_human_says_so(
     status, verdict = _told(folder, least)
     assert status == 0
     assert verdict["rulings"][0]["asks"] == asked
+
+
+@pytest.mark.parametrize(
+    ("cells", "told"),
+    [
+        (pl.format("x{}", pl.col("town").rank("dense")).alias("town"), "of column 'town'"),
+        (pl.col("town").alias("place"), "of column 'town'"),
+        (pl.format("{}/{}", "age", "income").alias("place"), "are of one person only"),
+    ],
+)
+def test_a_column_that_hides_one_of_the_original_fails_whatever_is_ticked(
+    tmp_path: Path, cells: pl.Expr, told: str
+) -> None:
+    """Its labels are as many, and as often, or single out rows: who learns them reads them."""
+    folder = audited(tmp_path, ORIGINAL.select("sex", cells))
+    least = policy(tmp_path, 'kind = "group-size"\nleast = 1')
+    _told(folder, least)
+    tick_all(folder)
+    status, verdict = _told(folder, least)
+    assert status == 4
+    assert [told in one["why"] for one in verdict["rulings"] if not one["passed"]] == [True]
 
 
 def test_a_file_that_shows_identifiers_passes_where_a_human_says_so(tmp_path: Path) -> None:

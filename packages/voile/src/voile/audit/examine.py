@@ -44,7 +44,14 @@ from voile.attack.registry import attack_names
 from voile.audit.beside import JointCodes
 from voile.audit.common_rows import contradicted
 from voile.audit.counting import ExaminedRows, RiskQuery, counted, unit_of
-from voile.audit.foreign import Foreign, Repetition, as_release, is_renamed, order_notices
+from voile.audit.foreign import (
+    Foreign,
+    Repetition,
+    as_release,
+    is_renamed,
+    order_notices,
+    stands_for,
+)
 from voile.audit.recognition import Recognised, named_cells, recognise
 from voile.audit.record import COPYING, AuditRecord, ColumnDocument, Inquiry, draws_of, run_of
 from voile.audit.risk import Risk, risk_inquiries
@@ -90,6 +97,39 @@ def _unfit_columns(
     shown = [one for one in columns if one.columns and one.name not in private]
     reasons = {one.name: _reason(one, original, proposed=proposed) for one in shown}
     return {name: why for name, why in reasons.items() if why is not None}
+
+
+def _unread_columns(sides: Sides, foreign: Foreign) -> dict[str, str]:
+    """Why columns that nobody could read must not leave, as a clause; by the file's names.
+
+    They are columns of no name of the original, and labels that nobody explains: who learns what
+    they stand for reads them, so that they must neither single out rows together nor be a column of
+    the original under other names.
+    """
+    released, original = sides.released, sides.original
+    of = {name: one.name for one in foreign.recognised if one.unread for name in one.of}
+    among = {name: (of[name],) for name in released.columns if name in of}
+    among |= dict.fromkeys(foreign.unused, tuple(original.frame.columns))
+    remedy = "name the hierarchy of its labels in a plan, or leave it out"
+    if not among:
+        return {}
+    alike = {name: stands_for(released[name], original, some) for name, some in among.items()}
+    found = {
+        name: f"its cells stand as often, one by one, as the values of column {own!r} of the "
+        f"original under other names: who undoes that has the column; {remedy}"
+        for name, own in alike.items()
+        if own is not None
+    }
+    rows = released.group_by(*among).len()["len"]
+    once = int((rows <= -(-released.height // original.frame.height)).sum())
+    if 2 * once > len(rows):
+        others = len(among) - 1
+        besides = f" and {others} other column{'s' * (others > 1)}" if others else ""
+        told = f"no adversary could read it{besides}, and {once:,} of the {len(rows):,} different "
+        told += f"{'combinations' if others else 'cells'} are of one person only: who learns what "
+        told += f"they stand for finds persons; {remedy}"
+        found = {**dict.fromkeys(among, told), **found}
+    return found
 
 
 def _reason(one: Recognised, original: People, *, proposed: bool) -> str | None:
@@ -276,7 +316,10 @@ def _recognition(sides: Sides) -> _Recognition:
     foreign = as_release(sides.released, recognised, _roles(sides, recognised))
     twice = foreign.repetition(sides.original)
     proposed = sides.roles_of == "proposal"
-    unfit = _unfit_columns(recognised, sides.original, sides.identifiers, proposed=proposed)
+    unfit = {
+        **_unread_columns(sides, foreign),
+        **_unfit_columns(recognised, sides.original, sides.identifiers, proposed=proposed),
+    }
     notices = (
         *sides.notices,
         *doubts.values(),

@@ -48,7 +48,7 @@ Cost: rows of the file times rows of the original within the window, for each sh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -78,6 +78,7 @@ __all__ = [
     "as_release",
     "is_renamed",
     "order_notices",
+    "stands_for",
 ]
 
 
@@ -406,6 +407,21 @@ def is_renamed(one: Recognised, original: People) -> bool:
     both = shown.join(held, on="value", suffix="_held")
     as_often = int((both["rows"] == both["rows_held"]).sum())
     return 2 * both.height >= shown.height and 2 * as_often < both.height
+
+
+def stands_for(cells: pl.Series, original: People, among: Iterable[str]) -> str | None:
+    """The column of the original, of some, whose values stand as often, one by one, as the cells.
+
+    None where there is none, and where nothing tells it: of fewer than ten different cells, where
+    all differ, and where the file has more or fewer rows than the original.
+    """
+    if len(cells) != original.frame.height:
+        return None
+    rows = _counted(coded_column(cells))["rows"].sort()
+    if len(rows) < _RENAMED or rows[-1] == 1:
+        return None
+    held = (name for name in among if _counted(original.coded(name))["rows"].sort().equals(rows))
+    return next(held, None)
 
 
 def _counted(column: DictionaryColumn) -> pl.DataFrame:

@@ -35,7 +35,7 @@ from voile.ledger import Ledger
 from voile.schema.names import ShownAs
 from voile.schema.roles import Protected
 from voile.study.documents import require_seal, schema_of, sealed, without_heading
-from voile.study.original import fingerprint
+from voile.study.original import fingerprint, fingerprint_of_rows
 from voile.study.record import (
     PRIVATE,
     AttackDocument,
@@ -119,6 +119,8 @@ class RunDocument(TypedDict):
     """None: the draws follow from the inputs, so that nobody chooses among them."""
     quick: NotRequired[bool]
     """Whether a quick look was asked for."""
+    rows: NotRequired[str]
+    """A digest of the file's rows in whatever order and format, where a ledger was named."""
 
 
 @closed
@@ -134,6 +136,7 @@ class EarlierAudit(TypedDict):
     first: list[str] | None
     seed: Annotated[int, Field(ge=0)] | None
     quick: NotRequired[bool]
+    rows: NotRequired[str]
 
 
 @checked(InputError)
@@ -185,11 +188,19 @@ class AuditRecord:
 
     @property
     def of_this_file(self) -> tuple[EarlierAudit, ...]:
-        """Earlier audits of the same file under other settings, with other figures therefore."""
+        """Earlier audits of the same file under other settings, with other figures therefore.
+
+        A file with the same rows in another order or format is the same, and has other draws.
+        """
         if self.run is None or self.earlier is None:
             return ()
         file, now = self.run["inputs"]["released"], _settings(self.run)
-        same = (one for one in self.earlier if one["inputs"].get("released") == file)
+        rows = self.run.get("rows", file)
+        same = (
+            one
+            for one in self.earlier
+            if one["inputs"].get("released") == file or one.get("rows") == rows
+        )
         return tuple(one for one in same if _settings(one) != now)
 
     def document(self) -> Json:
@@ -204,13 +215,17 @@ class AuditRecord:
         """
         run = self.run
         assert run is not None, "an audit that was made now says what it is of"
-        about = f"audits of {run['inputs']['original']}"
+        places = {side: Path(place) for side, place in run["places"].items()}
+        run = RunDocument(**{**run, "rows": fingerprint_of_rows(places["released"])})
+        about = f"audits of {fingerprint_of_rows(places['original'])}"
         book = Ledger(Path(ledger))
         entries = book.outputs(about)
-        content = json.dumps(_settings(run), sort_keys=True, separators=(",", ":")).encode()
+        before = book.outputs(f"audits of {run['inputs']['original']}")  # by its bytes, as once
+        document = {**_settings(run), "rows": run["rows"]}
+        content = json.dumps(document, sort_keys=True, separators=(",", ":")).encode()
         book.remember(about, len(entries), [("audit", content)])
-        earlier = tuple(_entry(one.created, one.content) for one in entries)
-        return replace(self, earlier=earlier)
+        earlier = tuple(_entry(one.created, one.content) for one in (*before, *entries))
+        return replace(self, run=run, earlier=earlier)
 
     @staticmethod
     def read(path: str | Path) -> AuditRecord:

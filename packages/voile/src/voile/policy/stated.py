@@ -23,6 +23,7 @@ Each mistake is an ``InputError`` that names the file, the table and the key.
 from __future__ import annotations
 
 import tomllib
+import unicodedata
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
@@ -197,12 +198,26 @@ class StatedPolicy:
         return stated
 
 
+_LOOKS_LIKE = str.maketrans(
+    "АВСЕНІЈКМОРЅТХаесіјорѕхуΑΒΕΖΗΙΚΜΝΟΡΤΥΧανορυχ",
+    "ABCEHIJKMOPSTXaecijopsxyABEZHIKMNOPTYXavopux",
+)
+"""Letters of Cyrillic and Greek that readers take for Latin ones."""
+
+
+def _as_it_looks(name: str) -> str:
+    """A name as readers see it: without marks that show nothing, whatever letters it is made of."""
+    plain = unicodedata.normalize("NFKD", name).translate(_LOOKS_LIKE)
+    return "".join(letter for letter in plain if letter.isalnum()).casefold()
+
+
 def _refuse_shipped_name(stated: StatedPolicy, path: Path) -> None:
     """Raise ``InputError`` where a file bears the name of a template and asks for other things."""
-    called = stated.policy.name.strip().casefold()
+    called = _as_it_looks(stated.policy.name)
     for template in template_names():
         shipped = StatedPolicy.of_text(template_text(template), template)
-        if called in {template, shipped.policy.name.casefold()} and stated.policy != shipped.policy:
+        names = {_as_it_looks(template), _as_it_looks(shipped.policy.name)}
+        if called in names and stated.policy != shipped.policy:
             msg = (
                 f"{path}: its name, {stated.policy.name!r}, is that of the shipped policy "
                 f"{template!r}, and it asks for something else; give it a name of its own"

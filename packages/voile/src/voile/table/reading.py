@@ -567,5 +567,32 @@ def beside_the_table(path: Path) -> Iterator[str]:
         fields = [schema.metadata or {}, *(field.metadata or {} for field in schema)]
         if any(key not in _OF_WRITERS for each in fields for key in each):
             yield "metadata"
+        if any(map(_has_unused, _dictionaries(file))):
+            yield "values in dictionaries that no row shows"
     elif begins == b"SQLite format 3\0":
         yield "other tables and freed pages of the database"
+
+
+def _dictionaries(file: Path) -> Iterator[list[pa.DictionaryArray]]:
+    """The rows of each column that the file holds by a dictionary, all that share one together."""
+    with file.open("rb") as stream:
+        if stream.read(1) == b"A":
+            columns = ipc.open_file(file).read_all().columns
+            yield from (one.chunks for one in columns if pa.types.is_dictionary(one.type))
+            return
+    schema = pq.ParquetFile(file).schema
+    texts = [one.path for one in schema if one.physical_type == "BYTE_ARRAY"]
+    by_code = pq.ParquetFile(file, read_dictionary=texts)
+    for group in range(by_code.num_row_groups):
+        for name in texts:
+            for column in by_code.read_row_group(group, columns=[name]).columns:
+                yield [one for one in column.chunks if pa.types.is_dictionary(one.type)]
+
+
+def _has_unused(chunks: Sequence[pa.DictionaryArray]) -> bool:
+    """Whether a dictionary has a value that no row shows."""
+    known = max((len(one.dictionary) for one in chunks), default=0)
+    if not known:
+        return False
+    used = pa.chunked_array([one.indices for one in chunks]).unique()
+    return known > len(used) - used.null_count
