@@ -226,6 +226,8 @@ def test_each_risk_is_the_greatest_of_all_who_read_missing_cells(
             if one.bounded and one.exact:
                 assert one.worst.probability >= max(risks[0]) - 1e-12, seed
                 assert one.success.value >= risks[0].mean() - 1e-12, seed
+            unclear = any("missing cells may stand" in note for note in one.notes)
+            assert one.upper_bound == (one.bounded and unclear), seed
         bounds += weighed.exact and not weighed.checked
         looked_at += 1
     assert looked_at

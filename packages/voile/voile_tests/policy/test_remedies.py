@@ -233,6 +233,11 @@ def test_figures_of_an_attack_are_the_mean_the_worst_and_what_is_above_guessing(
     assert "a figure of it is null" in why(mean, attacked(success=rate(None)))
     for one in (mean, worst, above):
         assert "was not assessed: missing cells" in why(one, attacked(bounded=False))
+        bound = "; a bound: who reads missing cells best succeeds at most so often"
+        assert (bound in why(one, attacked()), bound in why(one, attacked(upper_bound=True))) == (
+            False,
+            True,
+        )
     assert "was left out: too few" in why(mean, case(skipped={"prosecutor": "too few"}))
     assert "there is no evidence beside the release" in why(mean, case())
     assert "did you mean" in why(AttackRate(name="prosecutr", most=1), attacked())

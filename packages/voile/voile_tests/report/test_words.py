@@ -238,6 +238,16 @@ def test_a_reidentification_risk_that_others_may_exceed_is_not_told() -> None:
     assert reidentified(record(attacks=(prosecutor,))) is None
 
 
+def test_a_reidentification_risk_that_is_a_bound_says_at_most() -> None:
+    """Whoever reads missing cells best for finding a person finds him at most so often."""
+    sentences = {}
+    for bound in (False, True):
+        found = reidentified(record(attacks=(attack("prosecutor", upper_bound=bound),)))
+        assert found is not None
+        sentences[bound] = found.sentences[1][1]
+    assert sentences[True] == f"at most {sentences[False]}"
+
+
 def test_studio_report_and_dossier_say_the_same_of_the_worst_off() -> None:
     """Word for word, figures included."""
     pytest.importorskip("matplotlib", reason="reports are an extra")

@@ -2,25 +2,50 @@
 
 from __future__ import annotations
 
+import importlib
 import math
+from pathlib import Path
 
 import pytest
 
 import voile
-from voile.schema.plan import parse_plan
+from voile.release.recounting import Recount
+from voile.schema.plan import Plan, parse_plan
 from voile.study.record import StudyRecord
+from voile.study.run import make_release
+from voile_base.errors import RefusedError
 from voile_tests.attack.small_releases import PEOPLE
 from voile_tests.installed import others_installed
 
 
-def studied(name: str, seed: int) -> StudyRecord:
-    """A study of a method that permutes ages within groups of one disease."""
+def plan_of(name: str) -> Plan:
+    """A method permutes ages within groups of one disease."""
     document = {
         "roles": {"quasi_identifiers": ["age", "sex"], "sensitive": ["disease"]},
         "method": {"name": name, "columns": ["age"]},
     }
-    plan = parse_plan(document)
-    return voile.run_study(PEOPLE.drop("id", "salary"), plan, seed=seed, targets=240)
+    return parse_plan(document)
+
+
+def studied(name: str, seed: int) -> StudyRecord:
+    """A study of that."""
+    people = PEOPLE.drop("id", "salary")
+    return voile.run_study(people, plan_of(name), seed=seed, targets=240)
+
+
+def test_words_that_no_recipient_could_recount_are_not_published(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A method whose claim does not state its sentences is refused, and nothing is left behind."""
+    with others_installed():
+        out = tmp_path / "good"
+        make_release(PEOPLE.drop("id", "salary"), plan_of("mixing"), out)
+        assert Recount.of(out).refusal() is None
+        mixed = importlib.import_module("plain_others.method").Mixed
+        monkeypatch.setattr(mixed, "wording", {**mixed.wording, "says": ["columns are kept"]})
+        with pytest.raises(RefusedError, match="its statement says what does not follow"):
+            make_release(PEOPLE.drop("id", "salary"), plan_of("mixing"), tmp_path / "out")
+    assert [path.name for path in tmp_path.iterdir()] == ["good"]
 
 
 def test_a_method_of_somebody_else_gets_the_evidence_of_what_it_does():

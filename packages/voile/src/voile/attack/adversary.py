@@ -111,6 +111,8 @@ class Guesses:
     bounded: bool = True
     """Whether no adversary of the kind succeeds more often, as far as is known; False: who reads
     missing cells otherwise may."""
+    upper_bound: bool = False
+    """Whether figures that bound him are bounds alone, and he may succeed less often."""
     aimed: Floats | None = None
     """Shape (t,): by how much each target is given away; None: ``probability``."""
     shown: Indices | None = None
@@ -228,6 +230,7 @@ class Adversary(Attack, Generic[Aim]):
             targets=count,
             checked=found.checked,
             bounded=found.bounded,
+            upper_bound=found.bounded and found.upper_bound,
             success=found.estimate(found.success, all_of_them=whole),
             probability=found.estimate(found.probability, all_of_them=whole),
             baseline=found.baseline,

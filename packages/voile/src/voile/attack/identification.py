@@ -148,6 +148,7 @@ class IdentificationAttack(Adversary["_Aim"]):
             checked=beliefs.checked,
             aimed=beliefs.aimed,
             bounded=not aim.unclear or (beliefs.checked and not self.population),
+            upper_bound=bool(aim.unclear),
         )
 
     def _beliefs(self, aim: _Aim) -> _Beliefs:

@@ -425,6 +425,7 @@ class _LinkageAttack(Adversary["JoinTask | _ClosedForm"]):
             notes=(*_made_up_notes(aim.published), *found.notes, *_notes(aim)),
             checked=checked,
             bounded=checked or not aim.unclear or alike is not None,
+            upper_bound=bool(aim.unclear),
             aimed=None if alike is None else _at_most(found.given, shown, alike),
             shown=shown,
             drawn_from=aim.drawn_from,
@@ -467,6 +468,7 @@ class _LinkageAttack(Adversary["JoinTask | _ClosedForm"]):
             mean=found.mean if found.exact else None,
             checked=not scene.release.disclosure.made_up,
             bounded=found.certain or not found.unclear,
+            upper_bound=bool(found.unclear),
         )
 
     @abstractmethod

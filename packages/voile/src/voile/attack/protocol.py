@@ -234,6 +234,8 @@ class AttackOutcome:
     bounded: bool = True
     """Whether no adversary of the kind succeeds more often, as far as is known; False: who reads
     missing cells of the release otherwise may."""
+    upper_bound: bool = False
+    """Whether success and probabilities are bounds, which no adversary of the kind may reach."""
 
     @property
     def told_targets(self) -> str:

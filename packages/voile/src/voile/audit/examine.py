@@ -108,8 +108,8 @@ def _unread_columns(sides: Sides, foreign: Foreign) -> dict[str, str]:
     """
     released, original = sides.released, sides.original
     of = {name: one.name for one in foreign.recognised if one.unread for name in one.of}
-    among = {name: (of[name],) for name in released.columns if name in of}
-    among |= dict.fromkeys(foreign.unused, tuple(original.frame.columns))
+    among: dict[str, Sequence[str]] = {n: (of[n],) for n in released.columns if n in of}
+    among |= dict.fromkeys(foreign.unused, original.frame.columns)
     remedy = "name the hierarchy of its labels in a plan, or leave it out"
     if not among:
         return {}

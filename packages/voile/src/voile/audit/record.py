@@ -35,7 +35,7 @@ from voile.ledger import Ledger
 from voile.schema.names import ShownAs
 from voile.schema.roles import Protected
 from voile.study.documents import require_seal, schema_of, sealed, without_heading
-from voile.study.original import fingerprint, fingerprint_of_rows
+from voile.study.original import fingerprint
 from voile.study.record import (
     PRIVATE,
     AttackDocument,
@@ -44,7 +44,8 @@ from voile.study.record import (
     Skipped,
 )
 from voile.table.places import file_and_part
-from voile_base.errors import InputError
+from voile.table.reading import digest_of_rows
+from voile_base.errors import InputError, TableError
 from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
 from voile_base.values import Json
@@ -216,8 +217,8 @@ class AuditRecord:
         run = self.run
         assert run is not None, "an audit that was made now says what it is of"
         places = {side: Path(place) for side, place in run["places"].items()}
-        run = RunDocument(**{**run, "rows": fingerprint_of_rows(places["released"])})
-        about = f"audits of {fingerprint_of_rows(places['original'])}"
+        run = RunDocument(**{**run, "rows": _fingerprint_of_rows(places["released"])})
+        about = f"audits of {_fingerprint_of_rows(places['original'])}"
         book = Ledger(Path(ledger))
         entries = book.outputs(about)
         before = book.outputs(f"audits of {run['inputs']['original']}")  # by its bytes, as once
@@ -301,6 +302,17 @@ def draws_of(run: RunDocument) -> Randomness:
         return Randomness.seeded(run["seed"])
     facts = (fact for side in sorted(run["inputs"]) for fact in (side, run["inputs"][side]))
     return Randomness.following("audit", *facts)
+
+
+def _fingerprint_of_rows(file: Path) -> str:
+    """What tells the rows of a table, whatever their order, that of columns, and the format.
+
+    Of a folder, and of what cannot be read without a plan, what tells its bytes.
+    """
+    try:
+        return fingerprint(file, named=False) if file.is_dir() else digest_of_rows(file)
+    except TableError:
+        return fingerprint(file, named=False)
 
 
 _SETTINGS = ("inputs", "targets", "attacks", "first", "seed", "quick")

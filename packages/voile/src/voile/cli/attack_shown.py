@@ -11,6 +11,7 @@ from voile.attack.differencing import AttackResult, Narrowing, Victim
 from voile.attack.earlier_releases import VictimCounts
 from voile.attack.protocol import AttackOutcome, Estimate
 from voile.cli.reporting import believed_apart
+from voile.schema.persons import figure_told
 from voile.study.record import Skipped
 from voile_base.terminal import print_table
 
@@ -25,15 +26,16 @@ _LISTED = 8
 def show_outcome(outcome: AttackOutcome) -> None:
     """One attack, in words."""
     people = outcome.told_targets
-    success = _percent(outcome.success)
+    success, own = (
+        figure_told(_percent(one), upper_bound=outcome.upper_bound)
+        for one in (outcome.success, outcome.probability)
+    )
     if outcome.checked:
         click.echo(f"Of {people}, {success} were found: {outcome.goal}")
-        click.echo(f"A target's own row gets probability {_percent(outcome.probability)}")
+        click.echo(f"A target's own row gets probability {own}")
     else:
         click.echo(f"Of {people}, the adversary believes to have found {success}: {outcome.goal}")
-        click.echo(
-            f"He expects a target's own row to get probability {_percent(outcome.probability)}"
-        )
+        click.echo(f"He expects a target's own row to get probability {own}")
     click.echo(
         f"Guessing without looking finds {_share_of(outcome.baseline)}; "
         f"this is {outcome.advantage:.3g} times as good"
@@ -45,7 +47,11 @@ def show_outcome(outcome: AttackOutcome) -> None:
         print_table(
             ["target", *known, "probability"],
             [
-                [which, *(str(target.known[n]) for n in known), _share_of(target.probability)]
+                [
+                    which,
+                    *(str(target.known[n]) for n in known),
+                    _told(outcome, target.probability),
+                ]
                 for which, target in found
             ],
         )
@@ -69,9 +75,9 @@ def show_side_by_side(outcomes: Sequence[AttackOutcome], skipped: Sequence[Skipp
             [
                 [
                     outcome.attack,
-                    *believed_apart(_share_of(outcome.success.value), counted=outcome.checked),
+                    *believed_apart(_told(outcome, outcome.success.value), counted=outcome.checked),
                     *("" if outcome.success.is_exact else _share_of(end) for end in _ends(outcome)),
-                    _share_of(outcome.worst.probability) if outcome.worst else "",
+                    _told(outcome, outcome.worst.probability) if outcome.worst else "",
                     _share_of(outcome.baseline),
                     outcome.told_targets + (", in closed form" * outcome.exact),
                 ]
@@ -130,6 +136,11 @@ def _percent(estimate: Estimate) -> str:
 
 def _share_of(number: float) -> str:
     return f"{100 * number:.3g}%"
+
+
+def _told(outcome: AttackOutcome, share: float) -> str:
+    """A figure of an outcome, marked where it is a bound."""
+    return figure_told(_share_of(share), upper_bound=outcome.upper_bound)
 
 
 def _print_remarks(found: AttackResult | AttackOutcome) -> None:

@@ -199,5 +199,6 @@ def _attack_row(attack: AttackDocument) -> list[object]:
     rates = study_record.rates_of(attack)
     if rates is None:
         return [attack["attack"], "not measured", "", ""]
-    succeeds = believed_apart(f"{100 * rates.success:.3g}%", counted=rates.counted)
+    rate = rates.told(f"{100 * rates.success:.3g}%")
+    succeeds = believed_apart(rate, counted=rates.counted)
     return [attack["attack"], *succeeds, f"{100 * rates.baseline:.3g}%"]

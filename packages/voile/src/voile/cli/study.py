@@ -295,7 +295,7 @@ def _attack_row(attack: AttackDocument, rehearsed: set[str]) -> list[object]:
         return [attack["attack"], "not measured", "", "", ""]
     return [
         attack["attack"],
-        *believed_apart(_percent(rates.success), counted=rates.counted),
+        *believed_apart(rates.told(_percent(rates.success)), counted=rates.counted),
         _percent(rates.baseline),
         rates.told_targets
         + (", in closed form" * rates.exact)

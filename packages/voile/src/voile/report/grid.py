@@ -384,7 +384,7 @@ def _of(name: str, rates: Rates) -> str:
     ratio = times(rates.times)
     told = "" if ratio == NOTHING else f", so it is {ratio} as good"
     return (
-        f"{_spoken(name)}, {verb} for {percent(rates.success)} of "
+        f"{_spoken(name)}, {verb} for {rates.told(percent(rates.success))} of "
         f"{rates.told_targets}{f' ({often})' if often else ''}; guessing "
         f"does for {percent(rates.baseline)}{told}"
     )

@@ -376,7 +376,7 @@ def _worst_off(attacks: Sequence[AttackReading], dossier: Dossier) -> tuple[str,
     rates = attack.rates
     assert rates is not None
     often = one_in(worst)
-    odds = f"{percent(worst)}{f', or {often}' if often else ''}"
+    odds = rates.told(f"{percent(worst)}{f', or {often}' if often else ''}")
     known = attack.document["worst"]["known"] if attack.document["worst"] else {}
     names = [name for name in known if name in _known_names(dossier)]
     by = f", knowing {listed([repr(name) for name in names], 8)} of that person" if names else ""

@@ -16,6 +16,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from voile.schema.persons import figure_told
 from voile.study.record import (
     LOSS,
     REHEARSED,
@@ -354,6 +355,8 @@ class ReidentificationRisk:
     """On what that was counted."""
     in_series: bool = False
     """Whether that intruder has all releases of a series, of which comparing them tells more."""
+    upper_bound: bool = False
+    """Whether ``mean`` is a bound, which no intruder may reach."""
 
     @property
     def persons(self) -> int:
@@ -368,7 +371,8 @@ class ReidentificationRisk:
         worst += "quasi-identifiers alone"
         worst += " and has all releases of the series" if self.in_series else ""
         mean = (
-            f"{percent(self.mean)}, the chance over all persons of choosing theirs among the rows "
+            f"{figure_told(percent(self.mean), upper_bound=self.upper_bound)}, the chance over all "
+            "persons of choosing theirs among the rows "
         )
         mean += "that fit, for the quasi-identifiers alone"
         if self.beyond:
@@ -426,6 +430,7 @@ def reidentified(record: StudyRecord | AuditRecord) -> ReidentificationRisk | No
         beyond_mean=_most(counted, lambda one: one["main"]["value"] or 0.0, rates.success),
         where=where,
         in_series=in_series,
+        upper_bound=rates.upper_bound,
     )
 
 

@@ -109,6 +109,7 @@ __all__ = [
     "TELLING",
     "Occurrences",
     "columns_to_keep",
+    "figure_told",
     "identifying_columns",
     "looks_like_an_id",
     "others_told",
@@ -289,6 +290,11 @@ def uncounted(plan: Plan, why: str) -> PlanError:
         "you mean"
     )
     return plan.error(msg)
+
+
+def figure_told(figure: str, *, upper_bound: bool) -> str:
+    """A figure in words, marked where it bounds what it is of: "at most 12.5 %"."""
+    return f"at most {figure}" if upper_bound else figure
 
 
 def targets_told(targets: int, drawn_from: int | None, protected: Protected | None) -> str:

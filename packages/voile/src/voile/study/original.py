@@ -12,8 +12,6 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from voile.schema.plan import Plan
 from voile.study.plans import file_of
 from voile.table.arrays import from_native
@@ -28,7 +26,6 @@ from voile_base.ondemand import dataclass
 __all__ = [
     "Original",
     "fingerprint",
-    "fingerprint_of_rows",
     "names_of_columns",
 ]
 
@@ -101,28 +98,6 @@ def fingerprint(source: object, *, named: bool = True) -> str:
         reason = (error.strerror or "input or output error").lower()
         msg = f"{path}: the table cannot be read ({reason}); check its permissions and path"
         raise TableError(msg) from None
-    return digest.hexdigest()
-
-
-def fingerprint_of_rows(file: Path) -> str:
-    """What tells the rows of a table, whatever their order, that of columns, and the format.
-
-    A digest of all cells, numbers by their value.  Of a folder, and of what cannot be read without
-    a plan, that of its bytes.  Cost: a sort of the rows as texts.
-    """
-    try:
-        if file.is_dir():
-            return fingerprint(file, named=False)
-        frame = from_native(rows_in_memory(f"{file}")[0])[0]
-    except TableError:
-        return fingerprint(file, named=False)
-    names = sorted(frame.columns)
-    texts = (pl.col(name).cast(pl.String) for name in names)
-    read = [pl.coalesce(one.cast(pl.Float64, strict=False).cast(pl.String), one) for one in texts]
-    rows = pl.concat_str([one.fill_null("\0") for one in read], separator="\x1f").alias("row")
-    digest = blake2b("\x1f".join(names).encode(), digest_size=16)
-    for row in frame.select(rows)["row"].sort():
-        digest.update(f"\x1e{row}".encode())
     return digest.hexdigest()
 
 

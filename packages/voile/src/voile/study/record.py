@@ -23,7 +23,7 @@ from typing import Annotated, Any, Literal, NotRequired
 from pydantic import BeforeValidator, Field, with_config
 from typing_extensions import TypedDict
 
-from voile.schema.persons import targets_told
+from voile.schema.persons import figure_told, targets_told
 from voile.schema.roles import Protected
 from voile_base.errors import InputError
 from voile_base.ondemand import dataclass
@@ -135,6 +135,8 @@ class AttackDocument(TypedDict):
     bounded: NotRequired[bool]
     """Whether no adversary of the kind succeeds more often, as far as is known; false where who
     reads missing cells otherwise may."""
+    upper_bound: NotRequired[bool]
+    """Whether success and probabilities are bounds, which no adversary of the kind may reach."""
 
 
 @closed
@@ -413,6 +415,12 @@ class Rates:
     """The largest probability of a target; of all there are where the figure is exact."""
     bounded: bool = True
     """Whether no adversary of the kind succeeds more often, as far as is known."""
+    upper_bound: bool = False
+    """Whether the figures are bounds, which no adversary of the kind may reach."""
+
+    def told(self, figure: str) -> str:
+        """One of the figures in words, marked where it is a bound: "at most 12.5 %"."""
+        return figure_told(figure, upper_bound=self.upper_bound)
 
     @property
     def times(self) -> float | None:
@@ -443,6 +451,7 @@ def rates_of(attack: AttackDocument) -> Rates | None:
         told_targets=targets_told(targets, attack.get("drawn_from"), attack.get("aimed_at")),
         worst=None if worst is None else worst["probability"],
         bounded=attack.get("bounded", True),
+        upper_bound=attack.get("upper_bound", False),
     )
 
 

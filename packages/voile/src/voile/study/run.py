@@ -34,7 +34,7 @@ from typing import Any, Literal, Self, get_args
 
 from voile.publish.publisher import Publisher
 from voile.publish.registry import publisher_for, read_plan
-from voile.release.check import GuaranteeBrokenError, check_release
+from voile.release.check import GuaranteeBrokenError, check_release, wording_breaches
 from voile.release.folder import (
     UnseenFolder,
     check_new_folder,
@@ -66,7 +66,7 @@ from voile.table.published import PublishedTable, part
 from voile.table.remote import RemotePlace, UncertainUploadError, is_remote
 from voile_base.compiled import compiles
 from voile_base.durable import sync
-from voile_base.errors import InputError, TableError
+from voile_base.errors import InputError, RefusedError, TableError
 from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
 from voile_base.values import Document
@@ -137,7 +137,8 @@ class ReleaseStaging:
         """Write the rows of a release, and check what was written; or the rows themselves.
 
         ``usual`` is the format where none was asked for.  Raises ``InputError`` where the disk or
-        the format refuses, ``GuaranteeBrokenError`` where the files do not have what is claimed.
+        the format refuses, ``GuaranteeBrokenError`` where the files do not have what is claimed,
+        ``RefusedError`` where the release says in words what recipients could not recount.
         """
         table = release.table
         if self.out is not None:
@@ -156,6 +157,7 @@ class ReleaseStaging:
                 table = _read_back(table, folder, files, engine)
         progress("checking")
         check_release(replace(release, table=table))
+        _refuse_words(release)
 
     def _named(self, folder: Path, file: str) -> str:
         """What a file of rows is called in the end."""
@@ -189,6 +191,17 @@ class ReleaseStaging:
         except UncertainUploadError:
             self._unseen.appear()  # whoever asks whether it may stand is told so
             raise
+
+
+def _refuse_words(release: Release) -> None:
+    """Refuse what a release says in words that its claims do not allow: nobody could recount it."""
+    for told in wording_breaches(release.document(), release.guarantee.claims):
+        msg = (
+            f"{told}, so that voile recount and verify.html would refuse the release; state the "
+            "sentences of a method of your own in the wording of its claims, and shorten labels "
+            "that its decision repeats"
+        )
+        raise RefusedError(msg)
 
 
 def _place_of_release(out: str | Path, within: str) -> RemotePlace:

@@ -101,6 +101,8 @@ class AttackRate(PolicyCriterion):
                 top = rates.worst if _all_of_them(document, rates) else 1.0
                 found = rates.worst, rates.worst, top
         why = f"of {rates.told_targets or f'{rates.targets:,} targets'}"
+        if rates.upper_bound:
+            why += "; a bound: who reads missing cells best succeeds at most so often"
         return MeasuredFigure(*found, why, notes=(*notes, *document.get("untried", ())))
 
 
