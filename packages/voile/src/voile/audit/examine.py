@@ -107,9 +107,12 @@ def _unread_columns(sides: Sides, foreign: Foreign) -> dict[str, str]:
     the original under other names.
     """
     released, original = sides.released, sides.original
-    of = {name: one.name for one in foreign.recognised if one.unread for name in one.of}
+    groups = foreign.release.disclosure.groups
+    read = {*sides.identifiers, *(() if groups is None else (groups.column,))}
+    unread = (one for one in foreign.recognised if one.unread and one.name not in read)
+    of = {name: one.name for one in unread for name in one.of}
     among: dict[str, Sequence[str]] = {n: (of[n],) for n in released.columns if n in of}
-    among |= dict.fromkeys(foreign.unused, original.frame.columns)
+    among |= {n: original.frame.columns for n in foreign.unused if n not in read}
     remedy = "name the hierarchy of its labels in a plan, or leave it out"
     if not among:
         return {}
