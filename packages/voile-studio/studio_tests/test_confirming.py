@@ -222,6 +222,7 @@ def test_no_series_is_offered_where_the_plan_names_persons(project: Project) -> 
     visitor.wait("/p/people/data", "<h2>Columns</h2>")
     page = visitor.get("/p/people/sign").text
     assert "No series can be begun: the plan names persons" in page
+    assert "2 different values in 3 rows, up to 2 rows of one" in page
     assert "Put the series into the plan" not in page
     fields = {"digest": visitor.digest("/p/people/sign"), "series": "yearly", "record_key": "age"}
     refused = visitor.post("/p/people/series", **fields)
@@ -260,6 +261,37 @@ def test_a_series_follows_persons_who_have_one_row_each(tmp_path: Path) -> None:
         visitor.wait(f"{place}/try", f"Studies of try {number}")
         text = (project.folder / f"try-{number:03}.toml").read_text()
         assert ("series" in tomllib.loads(text)["method"]) == (method == "generalization")
+
+
+def test_persons_are_counted_by_the_values_of_their_column(tmp_path: Path) -> None:
+    """A series can be begun where each has one row, though the role was given after the look."""
+    lines = [f"{n},{20 + n % 9},flu" for n in range(40)]
+    (tmp_path / "people.csv").write_text("\n".join(["serial,age,illness", *lines]))
+    visitor = Visitor(tmp_path)
+    visitor.post("/open", source="people.csv")
+    visitor.wait("/p/people/data", "<h2>Columns</h2>")
+    project = Start(tmp_path).project("people.csv")
+    for column, refused in (("serial", False), ("age", True)):
+        quasi = "age" if column == "serial" else "illness"
+        roles = f'[roles]\nperson = "{column}"\nquasi_identifiers = ["{quasi}"]\n'
+        project.keep_plan(roles + PLAN[PLAN.index("[method]") :])
+        page = visitor.get("/p/people/sign").text
+        assert ("No series can be begun" in page) == refused
+        assert ("9 different values in 40 rows" in page) == refused
+    repeats = '[roles]\nidentifiers = ["age"]\nquasi_identifiers = ["illness"]\n'
+    project.keep_plan(repeats + PLAN[PLAN.index("[method]") :])
+    page = html.unescape(visitor.get("/p/people/plan").text)
+    assert "A direct identifier repeats (age: 9 different values in 40 rows)" in page
+    assert "The plan is complete" not in page
+    assert page.count("Each row is another person") == 1
+    assert "Persons by <bdi>age</bdi>" in page
+    assert 'class="deed"' not in visitor.get("/p/people/sign").text
+    assert ">Try</button>" not in visitor.get("/p/people/try").text
+    tried = visitor.post("/p/people/try", **{"method": "generalization", "generalization.k": "3"})
+    assert tried.status_code == 400
+    visitor.post("/p/people/plan/rows", digest=visitor.digest("/p/people/plan"))
+    assert "The plan is complete" in visitor.get("/p/people/plan").text
+    assert 'class="deed"' in visitor.get("/p/people/sign").text
 
 
 def test_values_of_ones_own_are_told_where_they_are_published(tmp_path: Path) -> None:
@@ -429,6 +461,39 @@ def test_signed_releases_of_another_project_with_these_columns_are_known(project
     ((why, refused),) = known()
     assert "project people in this folder has signed a release of a table with the same" in why
     assert not refused
+
+
+def test_a_project_goes_on_with_the_file_of_the_new_state(project: Project) -> None:
+    """Plan and releases stay; a file that lacks a column with a role is refused by its name."""
+    visitor, folder = Visitor(project.start.folder), project.start.folder
+    visitor.post("/open", source="people.csv")
+    visitor.wait("/p/people/data", "<h2>Columns</h2>")
+    told = "has releases of a table with the same columns"
+    assert told not in visitor.get("/p/people/data").text
+    (folder / "later.csv").write_text("age,sex,illness\n30,f,flu\n31,m,gout\n32,m,gout\n")
+    (folder / "lacking.csv").write_text("age,illness\n30,flu\n")
+    visitor.post("/open", source="later.csv")
+    visitor.wait("/p/later/data", "<h2>Columns</h2>")
+    for screen in ("data", "plan", "sign", "ledger"):
+        page = visitor.get(f"/p/later/{screen}").text
+        assert told in page
+        assert "Go on with this file in project people" in page
+    project.keep_plan(PLAN.replace("[roles]\n", '[roles]\nsensitive = ["sex"]\n'))
+    refused = visitor.post("/p/people/source", source="lacking.csv")
+    assert (refused.status_code, "lacks column sex" in refused.text) == (400, True)
+    assert visitor.post("/p/people/source", source="people.csv").status_code == 400
+    plan = project.plan_text
+    visitor.post("/p/people/source", source="later.csv")
+    page = visitor.wait("/p/people/data", "<strong>3 rows</strong>")
+    assert (project.source_name, project.earlier_sources) == ("later.csv", ("people.csv",))
+    assert (project.plan_text, len(project.numbered("releases"))) == (plan, 2)
+    assert "was changed since" not in page
+    assert (folder / "people.csv").read_text() == "age,sex,illness\n30,f,flu\n31,m,gout\n"
+    assert "It has gone on with" in visitor.get("/p/later/sign").text
+    for name in ("people.csv", "later.csv"):
+        assert project.start.project(name).name == "people"
+    assert "before: <bdi>people.csv</bdi>" in visitor.get("/").text
+    assert '<th scope="col">Of the file</th>' in visitor.get("/p/people/ledger").text
 
 
 def test_a_try_that_is_taken_stays_in_the_series_of_the_plan(project: Project) -> None:

@@ -133,6 +133,26 @@ def test_a_right_plan_has_no_problem(tmp_path: Path):
     assert problem_of(plan, COLUMNS) is None
 
 
+def test_a_direct_identifier_that_repeats_is_a_problem_until_persons_are_told(tmp_path: Path):
+    """As it was counted in the table, by the rule by which every method refuses the plan."""
+    plan = tmp_path / "plan.toml"
+    counts = {"missing": 1, "once": 0}
+    looked = {"rows": 9, "columns": [{"name": "id", "distinct": 4, **counts}]}
+    alone = {"rows": 9, "columns": [{"name": "id", "distinct": 8, **counts}]}
+    plan.write_text('[roles]\nidentifiers = ["id"]\nquasi_identifiers = ["age"]\n')
+    found = problem_of(plan, COLUMNS, looked=looked)
+    assert found is not None
+    assert found.repeating == ("id",)
+    assert "id: 4 different values in 8 rows" in found.message
+    found = problem_of(plan, COLUMNS, looked=alone)
+    assert found is not None
+    assert found.lacks_method
+    plan.write_text(with_row_as_person(plan.read_text()))
+    found = problem_of(plan, COLUMNS, looked=looked)
+    assert found is not None
+    assert found.repeating == ()
+
+
 def test_a_text_that_is_no_toml_is_not_edited():
     """But may be typed on."""
     with pytest.raises(InputError, match="mended first"):

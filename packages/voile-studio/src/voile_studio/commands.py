@@ -168,9 +168,10 @@ def audit(
     out: Path,
     control: str | None = None,
     plan: Path | None = None,
+    original: str = "",
 ) -> list[str]:
-    """Judge a release, or a released file of any origin, against the table."""
-    said = ["audit", told(released), "--original", _table(project)]
+    """Judge a release, or a released file of any origin, against the table, or an earlier one."""
+    said = ["audit", told(released), "--original", told(original) if original else _table(project)]
     said += ["--control", told(control)] if control else []
     said += ["--plan", project.named(plan)] if plan and plan.is_file() else []
     return [*said, "--out", project.named(out), "--json"]

@@ -19,10 +19,11 @@ from voile.proposal.editing import ONE_COLUMN_ROLES, ROLE_LISTS
 from voile.publish.registry import publisher_for, read_plan
 from voile.schema.hierarchy.declared import HIERARCHY_KEYS
 from voile.schema.names import Kind
+from voile.schema.persons import Occurrences, identifying_columns
 from voile.schema.plan import Plan, parse_plan
 from voile_base.errors import InputError, PlanError, VoileError
 from voile_base.values import Document
-from voile_studio.project import Start
+from voile_studio.project import Project, Start
 
 __all__ = [
     "KINDS",
@@ -34,6 +35,7 @@ __all__ = [
     "file_of_plan",
     "levels_told",
     "plan_of",
+    "problem_in",
     "problem_of",
     "refuse_breaking",
     "steps_of",
@@ -69,6 +71,8 @@ class _PlanProblem:
     line: int | None = None
     """Where, from 1; None: it cannot be told."""
     lacks_method: bool = False
+    repeating: tuple[str, ...] = ()
+    """The direct identifiers that repeat, where the plan does not say whose their rows are."""
 
 
 @dataclass(frozen=True)
@@ -88,11 +92,15 @@ class ColumnLine:
 
 
 def problem_of(
-    path: Path, columns: Sequence[str], start: Start | None = None
+    path: Path,
+    columns: Sequence[str],
+    start: Start | None = None,
+    looked: Document | None = None,
 ) -> _PlanProblem | None:
     """What would keep the plan from being used on a table of these columns; None: nothing.
 
-    With a start folder, files that the plan names must stand in it.
+    With a start folder, files that the plan names must stand in it.  With what was found when the
+    table was looked at, a direct identifier that repeats is a problem until persons are told.
     """
     try:
         if start is not None:
@@ -100,6 +108,8 @@ def problem_of(
         plan = read_plan(path)
         if columns:
             plan.bind(columns)
+        if repeating := _repeating(plan, looked or {}):
+            return repeating
         publisher_for(plan)
     except VoileError as error:
         message = str(error).removeprefix(f"{path}: ")
@@ -108,6 +118,35 @@ def problem_of(
             return _PlanProblem(chosen, lacks_method=True)
         return _PlanProblem(message, _line_of(path, message))
     return None
+
+
+def problem_in(project: Project) -> _PlanProblem | None:
+    """What keeps the plan of a project from being used on its table; None: nothing."""
+    looked = project.jobs.found("inspect")
+    return problem_of(project.plan, project.columns, project.start, looked)
+
+
+def _repeating(plan: Plan, looked: Document) -> _PlanProblem | None:
+    """The direct identifiers that repeat, by the same rule as each method refuses them."""
+    key = plan.method.parameters.get("record_key") if plan.method else None
+    watched = identifying_columns(plan.roles, str(key) if key else None)
+    found = {
+        one["name"]: Occurrences(looked["rows"] - one["missing"], one["distinct"], one["once"])
+        for one in looked.get("columns", [])
+        if one["name"] in watched
+    }
+    told = {name: one for name, one in found.items() if one.repeat}
+    if not told:
+        return None
+    counts = "; ".join(
+        f"{name}: {one.values:,} different values in {one.rows:,} rows"
+        for name, one in told.items()
+    )
+    message = (
+        f"A direct identifier repeats ({counts}): are the rows of one value one person's, or is "
+        "each row another person?"
+    )
+    return _PlanProblem(message, repeating=tuple(told))
 
 
 def refuse_breaking(plan: Path, after: str, column: str) -> None:

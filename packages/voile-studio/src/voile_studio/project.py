@@ -2,7 +2,7 @@
 
     patients.csv
     patients.voile/          for its owner alone
-        project.json         which table it is about
+        project.json         which table it is about, and the files that held it before
         plan.toml            the plan, as every command takes it
         ledger.db            what has been promised
         key, key.pub         for signatures
@@ -48,8 +48,9 @@ from voile.ledger import Ledger
 from voile.schema.budget import BudgetPlan
 from voile.schema.plan import Plan
 from voile_base.durable import replace_private_file
-from voile_base.errors import InputError
+from voile_base.errors import InputError, RefusedError
 from voile_base.operating_system import is_user
+from voile_base.values import Document
 from voile_studio.jobs import Job, Jobs
 
 __all__ = [
@@ -152,6 +153,17 @@ class Start:
         folders = sorted(self.folder.resolve().glob(f"*{_ENDING}"))
         return [_opened(self, folder) for folder in folders if _ours(folder)]
 
+    def owners(self) -> dict[str, Project]:
+        """The project of each file that is, or was, the table of one."""
+        found: dict[str, Project] = {}
+        projects = self.projects()
+        for project in sorted(projects, key=lambda one: not one.earlier_sources):
+            found.setdefault(project.source_name, project)
+        for project in projects:
+            for name in project.earlier_sources:
+                found.setdefault(name, project)
+        return found
+
     def find_project(self, name: str) -> Project:
         """The project of a name; raises ``InputError`` where there is none."""
         for project in self.projects():
@@ -163,16 +175,17 @@ class Start:
     def project(self, source: str) -> Project:
         """The project of a table, made where there is none.
 
-        Raises ``InputError`` where the file is not in the start folder.
+        A file that held the table of a project before, or that a project has gone on with, is of
+        that project.  Raises ``InputError`` where the file is not in the start folder.
         """
         path = self.inside(source)
         if not path.is_file():
             msg = "that is no file"
             raise InputError(msg)
         named = self.relative(path)
-        for project in self.projects():
-            if project.source_name == named:
-                return project
+        owner = self.owners().get(named)
+        if owner is not None:
+            return owner
         stem = path.name.partition(".")[0] or "table"
         folder, number = self.folder.resolve() / f"{stem}{_ENDING}", 2
         while folder.exists():
@@ -315,6 +328,59 @@ class Project:
     def source_name(self) -> str:
         """The table, by its path from the start folder."""
         return _source_of(self.folder)
+
+    @property
+    def earlier_sources(self) -> tuple[str, ...]:
+        """The files that held the table before, from the start folder, the newest first."""
+        found = _said_of(self.folder).get("before")
+        return tuple(map(str, found)) if isinstance(found, list) else ()
+
+    def go_on_with(self, name: str) -> None:
+        """Take another file for the new state of the table; all else of the project stays.
+
+        Raises ``InputError`` where it is no other file of the start folder, and ``RefusedError``
+        while a command is at work.
+        """
+        path = self.start.inside(name)
+        named, held = self.start.relative(path), self.source_name
+        if named == held or not path.is_file():
+            msg = "choose another file: the project is about that one, or it is no file"
+            raise InputError(msg)
+        if any(job.state == "running" for job in self.jobs.all()):
+            msg = "a command is at work on the table: go on with another file when it has ended"
+            raise RefusedError(msg)
+        before = [held, *(one for one in self.earlier_sources if one not in {held, named})]
+        text = json.dumps({"source": named, "before": before})
+        replace_private_file(self.folder / "project.json", text)
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the table's columns; none before it was looked at."""
+        return [str(column["name"]) for column in self.jobs.found("inspect").get("columns", [])]
+
+    @property
+    def relatives(self) -> list[Project]:
+        """Other projects of tables with the same columns, of which releases stand."""
+        columns = set(self.columns)
+        others = [one for one in self.start.projects() if columns and one.name != self.name]
+        return [
+            one
+            for one in others
+            if any(map(one.stands, one.numbered("releases"))) and set(one.columns) == columns
+        ]
+
+    def withdrawal_of(self, release: Path) -> Path:
+        """The file that says that a release was never handed over."""
+        return self.folder / f"release-{release.name}.withdrawn"
+
+    def stands(self, release: Path) -> bool:
+        """Whether a release is fit for publication, and nobody has withdrawn it."""
+        try:
+            said = json.loads((release / "release" / "release.json").read_text(encoding="utf-8"))
+            fit = bool(said["publishable"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return False
+        return fit and not self.withdrawal_of(release).is_file()
 
     @property
     def plan(self) -> Path:
@@ -463,8 +529,13 @@ def _ours(folder: Path) -> bool:
 
 def _source_of(folder: Path) -> str:
     """The table of a project; raises what reading of a broken file does."""
-    said = json.loads((folder / "project.json").read_text(encoding="utf-8"))
-    return str(said["source"])
+    return str(_said_of(folder)["source"])
+
+
+def _said_of(folder: Path) -> Document:
+    """What ``project.json`` says; raises what reading of a broken file does."""
+    said: Document = json.loads((folder / "project.json").read_text(encoding="utf-8"))
+    return said
 
 
 def _opened(start: Start, folder: Path) -> Project:

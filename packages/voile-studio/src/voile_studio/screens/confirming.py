@@ -47,6 +47,7 @@ __all__ = [
     "role_of",
     "rulings_of",
     "statements_of",
+    "table_of",
     "verdict_of",
     "waits_told",
     "withdraw",
@@ -128,7 +129,7 @@ def other_releases(project: Project, folder: Path) -> str:
         one
         for one in reversed(project.numbered("releases"))
         if one.name != folder.name
-        and _stands(project, one)
+        and project.stands(one)
         and not (series and _series(one) == series)
     ]
     if not standing:
@@ -151,7 +152,7 @@ def _signed_elsewhere(project: Project) -> str:
         one
         for one in project.start.projects()
         if one.name != project.name
-        and any(_is_signed(each) and _stands(one, each) for each in one.numbered("releases"))
+        and any(_is_signed(each) and one.stands(each) for each in one.numbered("releases"))
     ]
     columns = set(columns_of(project)) if signed else set[str]()
     found = [one.name for one in signed if columns and columns == set(columns_of(one))]
@@ -161,7 +162,7 @@ def _signed_elsewhere(project: Project) -> str:
     return (
         f"project{'s' * (len(found) > 1)} {listed(found)} in this folder {verb} signed a release "
         "of a table with the same columns: if this is a later state of it, publish it there, in "
-        "the series"
+        "the series: on Data of that project choose this file as the new state of the table"
     )
 
 
@@ -171,10 +172,6 @@ def _numbers(releases: Sequence[Path]) -> str:
 
 def _is_signed(folder: Path) -> bool:
     return (folder / "release" / "signatures.json").exists()
-
-
-def _stands(project: Project, folder: Path) -> bool:
-    return bool(_document(folder).get("publishable")) and not is_withdrawn(project, folder)
 
 
 def _series(folder: Path) -> str:
@@ -237,7 +234,8 @@ def release_line(project: Project, folder: Path) -> Json | None:
         "policy": verdict.get("policy", ""),
         "tally": tally_of(labels).partition(":")[0].rstrip(".") if labels else "",
         "state": state,
-        "stands": _stands(project, folder),
+        "file": table_of(project, folder),
+        "stands": project.stands(folder),
     }
 
 
@@ -246,6 +244,13 @@ def made_by(project: Project, folder: Path) -> Job | None:
     named = project.named(folder)
     made = (job for job in project.jobs.all() if job.purpose == "release")
     return next((job for job in made if named in job.arguments), None)
+
+
+def table_of(project: Project, folder: Path) -> str:
+    """The file that a release was made of, by its path from the start folder."""
+    made = made_by(project, folder)
+    named = "".join(made.arguments[1:2]) if made else ""
+    return named.removeprefix("./") or project.source_name
 
 
 def _looks_before(project: Project, folder: Path) -> str:
@@ -344,7 +349,7 @@ def waits_told(waiting: Sequence[Document], statements: Sequence[AskedStatement]
 
 def is_withdrawn(project: Project, folder: Path) -> bool:
     """Whether a person has said that a release was never handed over and will not be."""
-    return _withdrawal(project, folder).is_file()
+    return project.withdrawal_of(folder).is_file()
 
 
 def withdraw(project: Project, folder: Path, *, back: bool) -> None:
@@ -356,10 +361,6 @@ def withdraw(project: Project, folder: Path, *, back: bool) -> None:
         msg = "a signed release may have been handed over: it is not withdrawn"
         raise RefusedError(msg)
     if back:
-        _withdrawal(project, folder).unlink(missing_ok=True)
+        project.withdrawal_of(folder).unlink(missing_ok=True)
     else:
-        replace_private_file(_withdrawal(project, folder), "")
-
-
-def _withdrawal(project: Project, folder: Path) -> Path:
-    return project.folder / f"release-{folder.name}.withdrawn"
+        replace_private_file(project.withdrawal_of(folder), "")

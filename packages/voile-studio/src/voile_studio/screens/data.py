@@ -12,14 +12,17 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
+from voile.report.words import listed
 from voile.schema.names import UNORDERED
 from voile.schema.persons import FEW_PERSONS, TELLING
+from voile.table.places import laid_out, place_of
+from voile.table.reading import list_columns
 from voile_base.errors import InputError
 from voile_base.values import Document, Json
 from voile_studio import commands
 from voile_studio.jobs import Job, told_as_command
 from voile_studio.pictures import bars_of, few, size_classes
-from voile_studio.planning import ROLES, ColumnLine, column_lines
+from voile_studio.planning import ROLES, ColumnLine, column_lines, plan_of
 from voile_studio.project import Project
 from voile_studio.screens.pages import Pages
 
@@ -40,7 +43,11 @@ def routes(pages: Pages) -> APIRouter:
     @router.get("/")
     def home() -> Response:
         return pages.show(
-            "home.html", None, files=pages.start.files(), projects=pages.start.projects()
+            "home.html",
+            None,
+            files=pages.start.files(),
+            projects=pages.start.projects(),
+            owners=pages.start.owners(),
         )
 
     @router.post("/open")
@@ -59,7 +66,31 @@ def routes(pages: Pages) -> APIRouter:
         look(project)
         return pages.to(project, "data")
 
+    @router.post("/p/{name}/source")
+    def new_state(name: str, source: Annotated[str, Form(max_length=4096)]) -> Response:
+        project = pages.project(name)
+        _refuse_lacking(project, source)
+        project.go_on_with(source)
+        look(project)
+        return pages.to(project, "data")
+
     return router
+
+
+def _refuse_lacking(project: Project, source: str) -> None:
+    """Raise ``InputError`` where a file lacks columns to which the plan gives a role."""
+    plan = plan_of(project.plan)
+    place = place_of(project.start.inside(source))
+    found = list_columns(place if plan is None else laid_out(place, plan.input))
+    given = [one for one in column_lines(project.plan_text, columns_of(project)) if one.role]
+    lacking = [one.name for one in given if one.name not in found]
+    if lacking:
+        msg = (
+            f"{source} lacks {'columns' if len(lacking) > 1 else 'column'} {listed(lacking)}, to "
+            "which the plan gives a role: name columns in it as before, or give these the role "
+            "“leave out” on Plan first"
+        )
+        raise InputError(msg)
 
 
 def _begun(project: Project) -> Job | None:
@@ -89,7 +120,7 @@ def found_in(project: Project) -> Document:
 
 def columns_of(project: Project) -> list[str]:
     """The names of the table's columns; none before it was looked at."""
-    return [column["name"] for column in found_in(project).get("columns", [])]
+    return project.columns
 
 
 def values_of(project: Project, column: str) -> dict[str, int]:
@@ -178,6 +209,7 @@ def _page(project: Project) -> Json:
         "roles": ROLES,
         "doubts": found.get("rows_as_persons", []),
         "first": found.get("first", []),
+        "files": [one for one in project.start.files() if one.name != project.source_name],
         "marks": _marks_written(project.plan_text),
         "marked": marked[1] if (marked := _MARKED.search(project.plan_text)) else "",
         "digest": project.digest,

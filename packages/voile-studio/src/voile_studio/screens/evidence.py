@@ -42,6 +42,7 @@ from voile_studio.screens.confirming import (
     made_by,
     role_of,
     rulings_of,
+    table_of,
     verdict_of,
     waits_told,
     withdraw,
@@ -141,6 +142,7 @@ def routes(pages: Pages) -> APIRouter:
             out,
             control=_control_of(project, control),
             plan=commands.plan_of_release(project, folder),
+            original=project.start.relative(project.start.inside(table_of(project, folder))),
         )
         project.run(f"risks-{release}", command)
         return pages.to(project, f"evidence#risks-{release}")

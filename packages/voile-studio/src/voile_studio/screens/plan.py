@@ -35,7 +35,7 @@ from voile_studio.planning import (
     ROLES,
     ColumnLine,
     column_lines,
-    problem_of,
+    problem_in,
     refuse_breaking,
     steps_of,
     without_step,
@@ -96,9 +96,7 @@ def routes(pages: Pages) -> APIRouter:
     @router.post("/plan/rows")
     def rows_as_persons(name: str, request: Request, digest: _Short) -> Response:
         project = pages.project(name)
-        refusal = _keep(
-            project, digest, with_row_as_person(project.plan_text), "each row another person"
-        )
+        refusal = _keep(project, digest, with_row_as_person(project.plan_text), _EACH_ROW)
         return answer(request, project, refusal)
 
     _answer_routes(router, pages)
@@ -291,9 +289,22 @@ class _Asked:
     """The role that its column has by the plan, as forms name it."""
     formats: Mapping[str, str]
     """Of dates: each format that fits, with how it writes a day."""
+    place: int
+    """Among the questions of the text, from 0."""
+
+    @property
+    def is_proposed_elsewhere(self) -> bool:
+        """Whether another button of the question says the same as its answer as proposed."""
+        if self.by == "persons" and self.index is not None:
+            return self.proposed in {_EACH_ROW, f"persons by {self.column}"}
+        return self.by == "dates" or (self.by == "marks" and self.proposed in _SAME_MARKS)
 
 
-def _asked(question: OpenQuestion, names: Sequence[str], plan: str) -> _Asked:
+_EACH_ROW = "each row another person"
+_SAME_MARKS = {"decimal ,", "thousands ,"}
+
+
+def _asked(question: OpenQuestion, place: int, names: Sequence[str], plan: str) -> _Asked:
     column = question.column
     index = names.index(column) if column in names else None
     by = "role" if index is not None else "values"
@@ -302,7 +313,7 @@ def _asked(question: OpenQuestion, names: Sequence[str], plan: str) -> _Asked:
     text = _WRITES.split(question.text)[0]
     role = column_lines(plan, names)[index].role or _OUT if index is not None else ""
     proposed, formats = _proposed(by, index, names, plan), date_formats_asked(question)
-    return _Asked(column, text, index, by, proposed, role, formats)
+    return _Asked(column, text, index, by, proposed, role, formats, place)
 
 
 def _proposed(by: str, index: int | None, names: Sequence[str], plan: str) -> str:
@@ -316,7 +327,7 @@ def _proposed(by: str, index: int | None, names: Sequence[str], plan: str) -> st
         return ", ".join(told) or "numbers as they were read"
     if by == "persons":
         person = said.get("roles", {}).get("person")
-        return "each row another person" if person in {None, "row"} else f"persons by {person}"
+        return _EACH_ROW if person in {None, "row"} else f"persons by {person}"
     if index is None:
         return ""
     line = column_lines(plan, names)[index]
@@ -348,7 +359,9 @@ def _weight_of(plan: str) -> str:
 
 def _page(project: Project, refusal: str | None) -> Json:
     names, text = columns_of(project), project.plan_text
-    wrong = problem_of(project.plan, names, project.start) if text else None
+    wrong = problem_in(project) if text else None
+    asked = [_asked(one, at, names, text) for at, one in enumerate(open_questions(text))]
+    repeating = wrong.repeating if wrong else ()
     job = project.jobs.latest("propose")
     proposed = project.jobs.found("propose").get("columns", [])
     return {
@@ -358,7 +371,7 @@ def _page(project: Project, refusal: str | None) -> Json:
         "steps": steps_of(text),
         "digest": project.digest,
         "lines": column_lines(text, names),
-        "questions": [_asked(one, names, text) for one in open_questions(text)],
+        "questions": [one for one in asked if not repeating or one.by != "persons"],
         "looks": looks_of(project),
         "proposal": {
             column["name"]: {**column, "role": _ROLE_OF.get(column["role"], column["role"])}

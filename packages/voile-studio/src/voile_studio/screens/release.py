@@ -24,8 +24,8 @@ from voile_base.errors import InputError, RefusedError
 from voile_base.values import Json
 from voile_studio import commands
 from voile_studio.jobs import Job, told_as_command
-from voile_studio.planning import plan_of, problem_of
-from voile_studio.project import Project
+from voile_studio.planning import plan_of, problem_in
+from voile_studio.project import Project, told
 from voile_studio.screens.confirming import release_line
 from voile_studio.screens.data import columns_of, found_in
 from voile_studio.screens.evidence import policies, releases
@@ -54,7 +54,7 @@ def routes(pages: Pages) -> APIRouter:
         roads: Annotated[str, Form(max_length=4096)] = "",
     ) -> Response:
         project = pages.project(name)
-        if wrong := problem_of(project.plan, columns_of(project), project.start):
+        if wrong := problem_in(project):
             raise InputError(wrong.message)
         said = seed.strip()
         if said and not (said.isascii() and said.isdigit()):
@@ -137,7 +137,7 @@ def _page(project: Project) -> Json:
     plan = plan_of(project.plan)
     method = plan.method if plan else None
     out = project.next_numbered("releases")
-    wrong = problem_of(project.plan, columns_of(project), project.start)
+    wrong = problem_in(project)
     running = _unfinished(project, out)  # before the releases, among which it may end meanwhile
     found = releases(project)
     return {
@@ -168,13 +168,13 @@ def _series_page(project: Project, plan: Plan | None) -> Json:
     method = plan.method if plan else None
     series = str(method.parameters.get("series") or "") if method else ""
     takes = keys_of_series(method.name) if method else ()
-    units = plan is not None and _refuses_persons(project, plan)
+    units = _refused_persons(project, plan) if plan else ""
     return {
         "series": series,
         "begins_series": () if units else takes,
         "of_values": method is not None and any(method.parameters.get(key) for key in _OF_VALUES),
         "follows_rows": plan is not None and _follows_rows(plan) and plan.roles.unit is not None,
-        "units_in_series": units and takes,
+        "units_in_series": units if takes else "",
         "columns": columns_of(project),
         "key": (method.parameters.get("record_key") if method else None)
         or (plan.roles.person if plan else None),
@@ -183,16 +183,28 @@ def _series_page(project: Project, plan: Plan | None) -> Json:
 
 _OF_VALUES = ("l", "t", "criteria")
 """Parameters that ask something of the sensitive values of a group."""
-_NO_SERIES = (
-    "a series of this method follows one row of each person, and the plan names persons or "
-    "households with several rows: make one row of each person, or choose a method whose series "
-    "follow persons"
-)
 
 
-def _refuses_persons(project: Project, plan: Plan) -> bool:
-    """Whether a plan's method keeps series of rows, and the plan names who may have several."""
-    return _follows_rows(plan) and plan.roles.unit is not None and not _has_one_row(project, plan)
+def _refused_persons(project: Project, plan: Plan) -> str:
+    """Whom a plan names who may have several rows, where its method keeps series of rows.
+
+    A clause with what was counted, and the remedy; empty where a series can be begun.
+    """
+    unit = plan.roles.unit
+    if not _follows_rows(plan) or unit is None or _has_one_row(project, plan):
+        return ""
+    found = found_in(project)
+    named = next((one for one in found.get("columns", []) if one["name"] == unit), None)
+    counts, units = "", found.get("units") or {}
+    if named is not None:
+        most = units.get("most_rows", 0) if units.get("column") == unit else 0
+        counts = f" ({named['distinct']:,} different values in {found['rows']:,} rows"
+        counts += f", up to {most:,} rows of one)" if most > 1 else ")"
+    return (
+        f"the plan names {plan.roles.protected}s with several rows by {unit}{counts}, and a series "
+        f"of this method follows one row of each: make one row of each {plan.roles.protected} in "
+        "the table, or say on Plan that each row is another person, if that is so"
+    )
 
 
 def _follows_rows(plan: Plan) -> bool:
@@ -204,12 +216,14 @@ def _follows_rows(plan: Plan) -> bool:
 
 
 def _has_one_row(project: Project, plan: Plan) -> bool:
-    """Whether each person that the plan names was found in one row alone, and no household is."""
-    units = found_in(project).get("units") or {}
-    return (
-        plan.roles.household is None
-        and units.get("column") == plan.roles.person
-        and units.get("most_rows") == 1
+    """Whether each person that the plan names was found in one row alone, and no household is.
+
+    By the values of the column, which were counted whatever its role was then.
+    """
+    found = found_in(project)
+    return plan.roles.household is None and any(
+        one["name"] == plan.roles.person and not one["missing"] and one["distinct"] == found["rows"]
+        for one in found.get("columns", [])
     )
 
 
@@ -224,8 +238,9 @@ def _begin_series(project: Project, digest: str, said: Json) -> None:
         raise RefusedError(msg)
     plan = plan_of(project.plan)
     keys = keys_of_series(plan.method.name) if plan and plan.method else ()
-    if plan is not None and _refuses_persons(project, plan):
-        raise InputError(_NO_SERIES)
+    if plan is not None and (refused := _refused_persons(project, plan)):
+        msg = f"no series can be begun: {refused}"
+        raise InputError(msg)
     if plan is None or plan.method is None or not keys or not said["series"]:
         msg = "the method of the plan keeps no series, or the series has no name"
         raise InputError(msg)
@@ -335,6 +350,9 @@ def _again(project: Project, job: Job) -> None:
         newest = project.jobs.latest(job.purpose)
         if newest is None or newest.number != job.number or job.state == "done":
             msg = "this was done meanwhile: look at the page again"
+            raise RefusedError(msg)
+        if {told(one) for one in project.earlier_sources} & set(job.arguments[1:2]):
+            msg = "the project has gone on with another file since: begin it on its screen"
             raise RefusedError(msg)
         if job.purpose == "release":
             out = project.next_numbered("releases")

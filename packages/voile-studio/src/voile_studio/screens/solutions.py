@@ -21,9 +21,8 @@ from voile_base.values import Document, Json
 from voile_studio import commands
 from voile_studio.jobs import told_as_command
 from voile_studio.pictures import levels_of
-from voile_studio.planning import plan_of, problem_of, steps_of
+from voile_studio.planning import plan_of, problem_in, steps_of
 from voile_studio.project import Project
-from voile_studio.screens.data import columns_of
 from voile_studio.screens.pages import Pages
 
 __all__ = ["_RowsBeside", "routes", "rows_beside"]
@@ -140,7 +139,7 @@ def _levels_of(node: str) -> Levels | None:
 
 def _look(project: Project, around: Levels | None) -> None:
     """Look at the solutions of the plan, or of the plan at other levels."""
-    if wrong := problem_of(project.plan, columns_of(project), project.start):
+    if wrong := problem_in(project):
         raise InputError(wrong.message)
     plan = project.plan
     if around is not None:
@@ -168,7 +167,7 @@ def _page(project: Project, node: Levels | None, group: int) -> Json:
     known = job is not None and job.about == project.digest
     document = job.output() if known and job and job.state == "done" else None
     found = document if isinstance(document, dict) else {}
-    wrong = problem_of(project.plan, columns_of(project), project.start)
+    wrong = problem_in(project)
     plan = plan_of(project.plan)
     page: Json = {
         "job": job if known else None,

@@ -42,7 +42,7 @@ from voile_studio.pictures import (
     shown_columns,
     size_classes,
 )
-from voile_studio.planning import column_lines, plan_of, problem_of
+from voile_studio.planning import column_lines, plan_of, problem_in
 from voile_studio.project import Project
 from voile_studio.screens.data import columns_of, found_in
 from voile_studio.screens.pages import Pages
@@ -126,6 +126,7 @@ def tries(project: Project, risk: str = "") -> list[Json]:
                 "job": project.jobs.latest(f"try-{folder.name}"),
                 "comparison": comparison,
                 "picture": risk_and_loss(comparison) if comparison else None,
+                "file": _other_file(project, folder.name),
                 "another": comparison is not None and _another(project, folder.name),
                 "smallest": _smallest_groups(comparison) if comparison else {},
                 "beyond": _found_by_others(comparison) if comparison else {},
@@ -137,6 +138,13 @@ def tries(project: Project, risk: str = "") -> list[Json]:
             }
         )
     return found
+
+
+def _other_file(project: Project, attempt: str) -> str:
+    """The file that a try was made of, where the project has gone on with another since."""
+    job = project.jobs.latest(f"try-{attempt}")
+    named = "".join(job.arguments[1:2]).removeprefix("./") if job else ""
+    return named if named in project.earlier_sources else ""
 
 
 def _all_risks(comparison: StudyComparison) -> list[float]:
@@ -213,7 +221,8 @@ def looks(project: Project) -> int:
 def was_tried(project: Project, method: Method) -> bool:
     """Whether a study of some try had this method with these parameters."""
     wanted = json_value({"name": method.name, **method.parameters})
-    done = (compared(project, folder.name) for folder in project.numbered("tries"))
+    of_table = (one.name for one in project.numbered("tries") if not _other_file(project, one.name))
+    done = (compared(project, attempt) for attempt in of_table)
     points = (point for comparison in done if comparison for point in comparison.points)
     return any(point.record and point.record.plan["method"] == wanted for point in points)
 
@@ -228,7 +237,7 @@ def _page(project: Project, risk: str) -> Json:
     found = tries(project, risk)
     done = [one["comparison"] for one in found if one["comparison"]]
     plan = plan_of(project.plan)
-    wrong = problem_of(project.plan, columns_of(project), project.start)
+    wrong = problem_in(project)
     return {
         "explorable": wrong is None and plan is not None and plan.method is not None,
         "series": (plan.method.parameters.get("series") or "") if plan and plan.method else "",
@@ -256,6 +265,8 @@ def _start(project: Project, said: Mapping[str, Sequence[str]]) -> None:
     if card is None:
         msg = "choose a method"
         raise InputError(msg)
+    if (wrong := problem_in(project)) and wrong.repeating:
+        raise InputError(wrong.message)
     grid = _grid(card, said, _published(project))
     _refuse_values(card, grid)
     plan = plan_of(project.plan)
