@@ -10,6 +10,7 @@ import time
 import tomllib
 from dataclasses import asdict
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -29,7 +30,7 @@ from voile_studio.screens.confirming import (
     statements_of,
 )
 from voile_studio.screens.trying import _series_of
-from voile_studio.words import remedy_of
+from voile_studio.words import excess_told, remedy_of
 
 UNPUBLISHED = "no other published data is derived from the same rows"
 POLICY = '[[criteria]]\nkind = "group-size"\nleast = 3\n\n[[criteria]]\nkind = "assumptions"\n'
@@ -135,6 +136,79 @@ def made(project: Project, number: int, purpose: str, arguments: list[str]) -> N
     (folder / "ended.json").write_text('{"status": 0}')
     (folder / "out").write_text("")
     (folder / "err").write_text("")
+
+
+def ended(project: Project, number: int, said: dict[str, object], found: object) -> None:
+    """A command that has found something wrong."""
+    folder = project.folder / "jobs" / f"{number:04}"
+    folder.mkdir(parents=True)
+    (folder / "job.json").write_text(json.dumps(said))
+    (folder / "ended.json").write_text('{"status": 1}')
+    (folder / "out").write_text(json.dumps(found))
+    (folder / "err").write_text("")
+
+
+def test_what_was_made_of_this_plan_already_is_told_beside_the_button(project: Project) -> None:
+    """And what is lost of each column stands beside each release, before it is signed."""
+    project.keep_plan(PLAN)
+    visitor, folder = Visitor(project.start.folder), project.folder / "releases" / "002"
+    assert 'class="deed">Publish<' in visitor.get("/p/people/sign").text
+    arguments = ["study", "people.csv", "--out", project.named(folder)]
+    project.jobs.record("release", arguments, project.digest, {})
+    page = visitor.get("/p/people/sign").text
+    assert "Release 2 below was made by this plan of this table already" in page
+    assert 'class="deed"' not in page
+    assert page.count("Information lost: <strong>") == 2
+    assert re.search(r"<bdi>age</bdi>: .*information is lost", page)
+    project.keep_plan(PLAN.replace("k = 2", "k = 3"))
+    assert 'class="deed">Publish<' in visitor.get("/p/people/sign").text
+
+
+def test_a_withdrawn_release_is_told_to_count_in_its_series(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And another series is begun beside it, if no other release of the series stands."""
+    series = 'k = 2\nseries = "yearly"\nrecord_key = "illness"\n'
+    project.keep_plan(PLAN.replace("k = 2\n", series))
+    (project.folder / "ledger.db").touch()
+    folders = [project.folder / "releases" / number for number in ("001", "002")]
+    ids = [json.loads((one / "release/release.json").read_text())["release_id"] for one in folders]
+    known: list[str] = []
+
+    class OneSeries:
+        def __init__(self, path: Path) -> None:
+            self.path = path
+
+        def series(self) -> list[SimpleNamespace]:
+            versions = [SimpleNamespace(release_id=one) for one in known]
+            terms = SimpleNamespace(name="yearly")
+            return [SimpleNamespace(terms=terms, versions=versions, unsettled=None)]
+
+    monkeypatch.setattr("voile_studio.project.Ledger", OneSeries)
+    visitor = Visitor(project.start.folder)
+    visitor.post("/p/people/releases/001/withdraw")
+    known[:] = ids[:1]
+    page = visitor.get("/p/people/sign").text
+    assert "after 1; withdrawn, and still counted in the series: release 1" in page
+    assert "Its groups have at least 32 rows" in page
+    assert "16 times k = 32 unless you say another number" in page
+    assert "begin another series, here" in page
+    assert "<details open><summary>Begin another series" in page
+    known[:] = ids
+    page = visitor.get("/p/people/sign").text
+    assert "Other releases of the series were not withdrawn" in page
+    assert "<details open><summary>Begin another series" not in page
+
+
+def test_a_risk_is_told_with_its_attempts_and_not_below_its_control() -> None:
+    """50 % of six predicates is no figure without its interval; a negative excess is none."""
+    ruling = {"value": 0.5, "low": -0.1, "high": 0.8, "why": "of x: 50% against control 0%"}
+    assert excess_told(ruling, 6) == "50 %; 95 % interval 0 % to 80 %; 6 attempts"
+    ruling |= {"value": -1.0, "low": -1.0, "high": -1.0}
+    notes = ["0 of 40 predicates fit exactly one person"]
+    assert excess_told(ruling | {"notes": notes}, 40) == f"not beyond the control; {notes[0]}"
+    ruling |= {"why": "of x: 0% against guessing 20%"}
+    assert excess_told(ruling, None) == "not beyond guessing"
 
 
 def test_a_dossier_of_before_is_outdated(project: Project) -> None:
@@ -305,7 +379,19 @@ def test_values_of_ones_own_are_told_where_they_are_published(tmp_path: Path) ->
     project.keep_plan(PLAN.replace("k = 2", "k = 5"))
     assert told not in visitor.get("/p/grants/plan").text
     project.keep_plan(PLAN.replace("[roles]\n", '[roles]\nsensitive = ["grant_eur"]\n'))
-    assert told in visitor.get("/p/grants/plan").text
+    page = visitor.get("/p/grants/plan").text
+    assert told in page
+    assert "Hide one number in groups" in page
+    assert [f'id="bounds-{index}"' in page for index in (0, 1)] == [True, True]
+    project.keep_plan(PLAN.replace("[roles]\n", '[roles]\nidentifiers = ["grant_eur"]\n'))
+    page = visitor.get("/p/grants/plan").text
+    assert [f'id="bounds-{index}"' in page for index in (0, 1)] == [True, False]
+    said = {"purpose": "check", "about": project.digest, "arguments": ["plan"]}
+    finding = {"refused": True, "column": "age", "told": "has no bounds"}
+    ended(project, 99, said, {"findings": [finding]})
+    page = visitor.get("/p/grants/plan").text
+    assert "The plan does not fit the table yet." in page
+    assert "This did not work" not in page
 
 
 def test_what_a_record_lacks_is_no_value_that_is_missing(project: Project) -> None:
@@ -373,7 +459,7 @@ def test_what_waits_for_a_withdrawal_is_no_tick(project: Project) -> None:
     assert page.count('<input type="checkbox" name="ticked"') == len(asked) - 1
     assert page.count("Tick it below") == 1
     assert "(the same for" in page
-    assert f"0 of {len(asked) - 1} ticked" in page
+    assert f"0 of {len(asked) - 1} ticked and kept; a tick counts when" in page
     ticks = f"{len(asked) - 1} statements wait for a tick on Evidence"
     assert f"{ticks} and 1 statement waits for other releases to be withdrawn" in page.replace(
         ticks.capitalize(), ticks

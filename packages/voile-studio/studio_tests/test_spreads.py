@@ -141,6 +141,8 @@ def test_a_method_is_told_with_what_all_its_plans_have():
     assert (
         method_told({"name": "generalization", "k": 11, "l": 3}) == "Generalization, k = 11, l = 3"
     )
+    usual = {"name": "generalization", "k": "2", "relaxed": "False", "algorithm": "auto"}
+    assert method_told(usual) == "Generalization, k = 2"
 
 
 def test_names_of_points_at_one_place_stand_above_each_other():

@@ -45,6 +45,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from voile.ledger import Ledger
+from voile.report.words import listed
 from voile.schema.budget import BudgetPlan
 from voile.schema.plan import Plan
 from voile_base.durable import replace_private_file
@@ -391,11 +392,15 @@ class Project:
     def is_replaced(self) -> bool:
         """Whether the table's file was written anew, or changed, since it was looked at last."""
         looked = self.jobs.latest("inspect")
+        return looked is not None and self.is_changed_after(looked.began)
+
+    def is_changed_after(self, moment: float) -> bool:
+        """Whether the table's file was written anew, or changed, after a moment, in seconds."""
         try:
             file = self.source.stat()
         except (InputError, OSError):
             return False  # it is gone, which every command says
-        return looked is not None and max(file.st_mtime, file.st_ctime) > looked.began
+        return max(file.st_mtime, file.st_ctime) > moment
 
     @property
     def ledger(self) -> Path:
@@ -501,6 +506,21 @@ class Project:
         """Where the dossier of a release is, or will be; private."""
         return self.folder / f"dossier-{release.name}.html"
 
+    def releases_of_series(self, series: str) -> tuple[int, list[int]]:
+        """How many releases the ledger counts in a series, and which of this project is withdrawn.
+
+        By their numbers in this project.
+        """
+        known = Ledger(self.ledger).series() if self.ledger.is_file() else []
+        mine = next((one for one in known if one.terms.name == series), None)
+        ids = {one.release_id for one in mine.versions} if mine else set[str]()
+        withdrawn = [
+            int(folder.name)
+            for folder in reversed(self.numbered("releases"))
+            if self.withdrawal_of(folder).is_file() and _release_id(folder) in ids
+        ]
+        return len(ids), withdrawn
+
     def charge_summary(self, plan: Plan) -> str:
         """A sentence without its subject, the ledger; raises ``LedgerError`` for a broken one."""
         assert plan.method is not None, "a plan that can be used has a method"
@@ -508,13 +528,27 @@ class Project:
         if plan.budget is not None:
             return _of_budget(self, plan.budget, _number(parameters.get("epsilon")))
         if series := parameters.get("series"):
-            return f"takes up this release into the series {series!r}, {_before(self, str(series))}"
+            withdrawn = self.releases_of_series(str(series))[1]
+            told = f"takes up this release into the series {series!r}, {_before(self, str(series))}"
+            if not withdrawn:
+                return told
+            named = listed([str(one) for one in withdrawn])
+            return f"{told}; withdrawn, and still counted in the series: release {named}"
         if "epsilon" in parameters or "epsilon_choice" in parameters:
             return (
                 "is not charged: the plan has no [budget], so nobody counts what releases of these "
                 "people spend together"
             )
         return "is not charged: this method spends no budget, and the plan has no series"
+
+
+def _release_id(folder: Path) -> str:
+    """The id of a release; empty where it cannot be read."""
+    try:
+        said = json.loads((folder / "release" / "release.json").read_text(encoding="utf-8"))
+        return str(said["release_id"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
 
 
 def _ours(folder: Path) -> bool:

@@ -11,12 +11,13 @@ from collections.abc import Mapping
 
 from voile.publish.publisher import MethodCard
 from voile.publish.registry import METHODS
-from voile.report.words import spoken
+from voile.report.words import percent, spoken
 from voile_base.errors import InputError
 from voile_base.values import Document
 from voile_studio.planning import ROLES
 
 __all__ = [
+    "excess_told",
     "method_cards",
     "method_told",
     "most_error",
@@ -34,13 +35,36 @@ def method_cards() -> tuple[MethodCard, ...]:
 
 
 def method_told(method: Document) -> str:
-    """A method with its parameters, but for those of which several are tried, and tables."""
+    """A method with its parameters, but for those of which several are tried, and tables.
+
+    Words and switches that say what is so without them are left out.
+    """
+    name = str(method.get("name", ""))
+    fields = METHODS.fields_of(name) if name in METHODS.names else {}
+    usual = {key: str(one.default) for key, one in fields.items()}
     told = (
         f"{key} = {str(value).strip('; ')}"
         for key, value in method.items()
         if key != "name" and isinstance(value, str | int | float)
+        if not isinstance(value, str | bool) or str(value) != usual.get(key)
     )
-    return ", ".join((spoken(str(method.get("name", ""))), *told))
+    return ", ".join((spoken(name), *told))
+
+
+def excess_told(ruling: Document, attempts: int | None) -> str:
+    """The figure of a risk beyond its control, with its interval and of how many attempts it is.
+
+    ``attempts`` is how many there were, where the record of the release tells.
+    """
+    value, low, high = ruling["value"], ruling.get("low"), ruling.get("high")
+    beside = "guessing" if "against guessing" in ruling["why"] else "the control"
+    told = [f"not beyond {beside}" if value <= 0 else percent(value)]
+    if low is not None and high is not None and high > low:
+        told.append(f"95 % interval {percent(max(low, 0))} to {percent(max(high, 0))}")
+    counts = next((one for one in ruling.get("notes") or () if "predicates fit" in one), "")
+    if counts or attempts is not None:
+        told.append(counts or f"{attempts:,} attempts")
+    return "; ".join(told).replace("\xa0", " ")
 
 
 def numbers_of(text: str, what: str, example: str = "5, 10, 20") -> list[int | float]:

@@ -24,7 +24,7 @@ from voile.policy.remedies import least_k
 from voile.policy.ruling import ASSUMPTIONS, CONFIRMED, tally_of
 from voile.policy.stated import StatedPolicy
 from voile.policy.templates import template_names
-from voile.report.words import reidentified
+from voile.report.words import column_losses, columns_gone, lost_shares, reidentified
 from voile.study.documents import read_record
 from voile.study.record import AttackDocument, StudyRecord, rates_of
 from voile_base.errors import InputError, RefusedError
@@ -284,6 +284,8 @@ def _release(project: Project, folder: Path) -> dict[str, object] | None:
         "publishable": bool(statement.get("publishable")),
         "report": (folder / "private" / "report.html").is_file(),
         "columns": list(statement.get("types") or {}),
+        "losses": _losses(record),
+        "attempts": {(risk["risk"], risk["of"]): risk["targets"] for risk in record.risks},
         "in_series": bool(statement.get("series")),
         "files": sorted(path.name for path in (folder / "release").glob("*")),
         "check": project.jobs.latest(f"check-{folder.name}"),
@@ -302,6 +304,16 @@ def _release(project: Project, folder: Path) -> dict[str, object] | None:
         "dossier": project.dossier_of(folder).is_file(),
         "outdated": _is_outdated(project, folder, statements),
     }
+
+
+def _losses(record: StudyRecord) -> list[tuple[str, str, bool]]:
+    """By column what share of its information is lost, in words, the greatest first.
+
+    Beside it whether nothing, or almost nothing, of the column is left.
+    """
+    shares, told, gone = lost_shares(record), column_losses(record), columns_gone(record)
+    inorder = sorted(shares, key=lambda name: -shares[name])
+    return [(name, told[name], name in gone) for name in inorder]
 
 
 def _audience(verdict: Document) -> str:

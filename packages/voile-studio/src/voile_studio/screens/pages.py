@@ -18,7 +18,7 @@ from voile_studio.guard import REPORT_POLICY
 from voile_studio.jobs import told_as_command
 from voile_studio.planning import change_told, levels_told
 from voile_studio.project import Project, Start
-from voile_studio.words import method_told, most_error, odds_told, without_toml
+from voile_studio.words import excess_told, method_told, most_error, odds_told, without_toml
 
 __all__ = ["Pages", "static_file"]
 
@@ -62,6 +62,7 @@ class Pages:
             most_error=most_error,
             change_told=change_told,
             method_told=method_told,
+            excess_told=excess_told,
         )
 
     def project(self, name: str) -> Project:

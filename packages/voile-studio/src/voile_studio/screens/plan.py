@@ -357,11 +357,27 @@ def _weight_of(plan: str) -> str:
         return ""
 
 
+_PUBLISHED = frozenset({"quasi_identifiers", "sensitive", "ranking", "keep"})
+_NUMBERS = frozenset({"integer", "decimal", "float", "number"})
+
+
+def _numbers_published(project: Project, lines: Sequence[ColumnLine]) -> list[int]:
+    """The indices of columns that are published and hold numbers, by their kind or their look."""
+    types = {one["name"]: one["type"] for one in found_in(project).get("columns", [])}
+    return [
+        line.index
+        for line in lines
+        if line.role in _PUBLISHED
+        and (line.kind in {"number", "ordinal"} or (not line.kind and types[line.name] in _NUMBERS))
+    ]
+
+
 def _page(project: Project, refusal: str | None) -> Json:
     names, text = columns_of(project), project.plan_text
     wrong = problem_in(project) if text else None
     asked = [_asked(one, at, names, text) for at, one in enumerate(open_questions(text))]
     repeating = wrong.repeating if wrong else ()
+    lines = column_lines(text, names)
     job = project.jobs.latest("propose")
     proposed = project.jobs.found("propose").get("columns", [])
     return {
@@ -370,7 +386,8 @@ def _page(project: Project, refusal: str | None) -> Json:
         "text": text,
         "steps": steps_of(text),
         "digest": project.digest,
-        "lines": column_lines(text, names),
+        "lines": lines,
+        "numbers": _numbers_published(project, lines),
         "questions": [one for one in asked if not repeating or one.by != "persons"],
         "looks": looks_of(project),
         "proposal": {

@@ -16,6 +16,7 @@ from fastapi.responses import Response
 
 from voile.ledger import Ledger
 from voile.proposal.editing import with_method, with_role, with_row_as_person
+from voile.publish.generalization.statement import TIMES_K
 from voile.publish.registry import METHODS, publisher_of
 from voile.schema.plan import Method, Plan
 from voile.schema.trajectory import TrajectoryColumns
@@ -26,7 +27,7 @@ from voile_studio import commands
 from voile_studio.jobs import Job, told_as_command
 from voile_studio.planning import plan_of, problem_in
 from voile_studio.project import Project, told
-from voile_studio.screens.confirming import release_line
+from voile_studio.screens.confirming import release_line, table_of
 from voile_studio.screens.data import columns_of, found_in
 from voile_studio.screens.evidence import policies, releases
 from voile_studio.screens.pages import Pages
@@ -152,6 +153,7 @@ def _page(project: Project) -> Json:
         "standing": [one for one in found if one["publishable"] and not one["withdrawn"]],
         "policies": policies(project),
         "running": running,
+        "made": next((one["name"] for one in found if _is_made_anew(project, one)), ""),
         "looks": looks(project),
         "untried": method is not None and not was_tried(project, method),
         "has_key": project.key.is_file(),
@@ -163,13 +165,34 @@ def _page(project: Project) -> Json:
     }
 
 
+def _is_made_anew(project: Project, release: Json) -> bool:
+    """Whether a release that stands was made by the plan as it is now, of the table as it is."""
+    made = release["made"]
+    return (
+        made is not None
+        and bool(release["publishable"])
+        and not release["withdrawn"]
+        and made.about == project.digest
+        and table_of(project, project.release(str(release["name"]))) == project.source_name
+        and not project.is_changed_after(made.began)
+    )
+
+
 def _series_page(project: Project, plan: Plan | None) -> Json:
     """The series of the plan, and what its method needs to begin one; nothing where it has none."""
     method = plan.method if plan else None
     series = str(method.parameters.get("series") or "") if method else ""
     takes = keys_of_series(method.name) if method else ()
     units = _refused_persons(project, plan) if plan else ""
+    of_series, withdrawn = project.releases_of_series(series) if series else (0, [])
+    k = method.parameters.get("k") if method and "group_size" in takes else None
+    usual = TIMES_K * k if isinstance(k, int) else "as many as the method needs"
     return {
+        "withdrawn": withdrawn,
+        "begins_anew": bool(withdrawn) and len(withdrawn) == of_series and bool(takes),
+        "times_k": TIMES_K,
+        "usual_size": usual,
+        "group_size": (method.parameters.get("group_size") or usual) if method and k else None,
         "series": series,
         "begins_series": () if units else takes,
         "of_values": method is not None and any(method.parameters.get(key) for key in _OF_VALUES),
@@ -293,6 +316,7 @@ def ledger_routes(pages: Pages) -> APIRouter:
             project,
             releases=made,
             here={one["release_id"]: one["name"] for one in made},
+            withdrawn=[one["release_id"] for one in made if one["state"] == "withdrawn"],
             standing=sum(one["stands"] for one in made),
             apart=len({one["series"] or one["name"] for one in made if one["stands"]}),
             job=job,

@@ -86,5 +86,15 @@ document.addEventListener("htmx:afterSettle", () => {
   list();
 });
 
+// Ticks that are not kept yet say so beside their button.
+document.addEventListener("change", (event) => {
+  const form = event.target.closest("form.assumptions");
+  if (!form || event.target.name !== "ticked") return;
+  const boxes = [...form.querySelectorAll("input[name=ticked]")];
+  const ticked = boxes.filter((box) => box.checked).length;
+  form.querySelector(".kept").textContent =
+    `${ticked} of ${boxes.length} ticked, not kept yet: press Keep the ticks`;
+});
+
 // What was refused on a page of its own form is shown where it stands.
 document.addEventListener("DOMContentLoaded", () => document.querySelector("[data-focus]")?.focus());
