@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import hypothesis.strategies as st
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import given
 
 from studio_tests.test_remedies import studied
 from voile.study.documents import read_record
-from voile.study.record import Distribution, Point, StudyComparison
+from voile.study.record import LOSS, Distribution, Point, StudyComparison
 from voile_studio.pictures import (
     _ruler_of,
     pair_of,
@@ -20,6 +21,7 @@ from voile_studio.pictures import (
     shown_columns,
     size_classes,
 )
+from voile_studio.screens.evidence import _losses
 from voile_studio.words import method_cards, method_told, most_error, numbers_of, odds_told
 
 shares = st.lists(st.floats(0, 1), min_size=1, max_size=30)
@@ -143,6 +145,19 @@ def test_a_method_is_told_with_what_all_its_plans_have():
     )
     usual = {"name": "generalization", "k": "2", "relaxed": "False", "algorithm": "auto"}
     assert method_told(usual) == "Generalization, k = 2"
+
+
+def test_columns_of_which_nothing_is_left_are_told_first():
+    """With the share of its information that each has lost, the greatest first."""
+    parts = {"age": 0.5, "job": 1.0, "sex": 0.0, "town": 0.97, "cost": None}
+    found = _losses(SimpleNamespace(utility=[{"measure": LOSS, "parts": parts}]))
+    assert [(name, gone) for name, _, gone in found] == [
+        ("job", True),
+        ("town", True),
+        ("age", False),
+        ("sex", False),
+    ]
+    assert found[0][1] == "nothing of it is left: every cell stands for all values"
 
 
 def test_names_of_points_at_one_place_stand_above_each_other():
