@@ -14,11 +14,9 @@ import pytest
 from voile.audit import copying as module
 from voile.audit.beside import (
     JointCodes,
-    NearestRows,
-    _Agreement,
 )
 from voile.audit.copying import Copying, _agreeing_rows, _scores, _whole_rows
-from voile.audit.excess import _FEW, _STEPS, _TAIL, Excess, _by_ranks
+from voile.audit.excess import _FEW, _STEPS, _TAIL, Excess, NearestRows, _Agreement, _by_ranks
 from voile.audit.foreign import as_release
 from voile.audit.recognition import recognise
 from voile.audit.record import ROWS_OF_PEOPLE

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from voile.audit import alike_rows
-from voile.audit.alike_rows import _LIFT, Likeness, _in_common
-from voile.audit.beside import DistinctRows, JointColumn
+from voile.audit import beside
+from voile.audit.alike_rows import _LIFT, _in_common
+from voile.audit.beside import DistinctRows, JointColumn, Likeness
 
 
 def likely(alike: Likeness) -> np.ndarray:
@@ -33,7 +33,7 @@ def test_however_few_are_looked_at_together_rows_are_as_likely_as_by_definition(
     monkeypatch, pairs, exact
 ):
     """By rows, by some columns, and without each, weights are products that add up to 1."""
-    monkeypatch.setattr(alike_rows, "_LIKENESS_PAIRS", pairs)
+    monkeypatch.setattr(beside, "_LIKENESS_PAIRS", pairs)
     draws = np.random.default_rng(7)
     columns = [column(draws, 40, 9) for _ in range(3)]
     chosen = np.array([8, 0, 3, 3, 5])
@@ -52,12 +52,14 @@ def test_however_few_are_looked_at_together_rows_are_as_likely_as_by_definition(
     products = np.prod(each[1:], axis=0)
     wanted = products / products.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(likely(half)[:, others.place], wanted, rtol=1e-4, atol=1e-9)
-    without = np.zeros((len(chosen), len(rows.count)))
-    for some, which, place, weights in alike.without_each([0]):
-        assert place == 0
-        without[some, which] = weights.T
-    without /= (without @ rows.count)[:, np.newaxis]
-    np.testing.assert_allclose(without[:, rows.place], wanted, rtol=1e-4, atol=1e-9)
+    of_cell = np.eye(3, dtype=np.float32)[columns[0].cell]
+    shown = np.zeros((len(rows.count), 3), dtype=np.float32)
+    np.add.at(shown, rows.place, of_cell)
+    for some, blocks in alike.in_blocks():
+        votes = sum(shown[which].T @ weights for which, weights in blocks)
+        without = alike.without(0, some, votes).T
+        without /= without.sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(without, (wanted @ of_cell)[some], rtol=1e-4, atol=1e-9)
 
 
 def test_no_weight_and_no_product_of_two_is_subnormal() -> None:

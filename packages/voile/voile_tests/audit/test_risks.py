@@ -13,7 +13,7 @@ import pytest
 from scipy.stats import binomtest
 
 from voile.attack.protocol import Estimate
-from voile.audit.alike_rows import _learnt, inference, linkability
+from voile.audit.alike_rows import _Learning, inference, linkability
 from voile.audit.beside import JointCodes
 from voile.audit.foreign import as_release
 from voile.audit.recognition import recognise
@@ -227,15 +227,33 @@ def test_two_columns_that_link() -> None:
 
 def test_a_forest_names_the_cell_whose_number_is_nearest_to_what_it_has_learnt() -> None:
     """Cell c shows 29 - c, and the last one no number: of ten rows of each, each is told."""
-    pytest.importorskip("sklearn")
     cells = np.repeat(np.arange(31), 10)
     shown = np.append(np.arange(30.0)[::-1], np.nan)
     other: Any = SimpleNamespace(cell=cells, as_numbers=lambda some: some.astype(np.float64))
     wanted: Any = SimpleNamespace(cell=cells, numbers=(shown, shown))
-    asked = [np.arange(30)[:, np.newaxis], np.array([[7], [3]])]
-    everybody, some = _learnt([other], wanted, asked, np.random.default_rng(1))
+    asked = [[np.arange(30)], [np.array([7, 3])]]
+    draws = np.random.default_rng(1)
+    everybody, some = _Learning.of([other], asked, draws).told(wanted, draws)
     assert everybody.tolist() == list(range(30))
     assert some.tolist() == [7, 3]
+
+
+def test_a_forest_tells_a_column_that_another_determines_among_many_of_chance() -> None:
+    """Of eight kinds and eleven columns, of which one alone tells: nine of ten people are told."""
+    draws = np.random.default_rng(3)
+    kinds = draws.permutation(8)
+
+    def side(rows: int) -> list[np.ndarray]:
+        return [draws.integers(0, 8 if at == 5 else 4, rows) for at in range(11)]
+
+    known, people = side(2000), side(300)
+    columns: Any = [
+        SimpleNamespace(cell=cells, as_numbers=lambda some: some.astype(np.float64))
+        for cells in known
+    ]
+    wanted: Any = SimpleNamespace(cell=kinds[known[5]], numbers=None)
+    (told,) = _Learning.of(columns, [people], draws).told(wanted, draws)
+    assert (told == kinds[people[5]]).mean() > 0.9
 
 
 def test_values_shuffled_within_pairs_are_inferred_half_of_the_time() -> None:

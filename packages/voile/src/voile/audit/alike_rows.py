@@ -10,8 +10,8 @@ where the best second side of a first one is the same person's; of equals one is
 Guess: 1 / t.
 
 Inference: one column of a person is told from all others.  Besides the two, who let the likely rows
-vote, a third adversary has learnt the column from the file by a forest of trees, where scikit-learn
-is installed.  A number is right within a twentieth of the range of the published ones; where these
+vote, a third adversary has learnt the column from the file by a forest of trees, where Numba is
+installed.  A number is right within a twentieth of the range of the published ones; where these
 are few, if none of them is nearer.  Of intervals the one is right that holds the number; a wider
 one than the narrowest that does so counts by what it tells, the share of people outside of it.
 All columns are asked for of the same people, so that rows are compared with them once.  Guess: the
@@ -20,43 +20,27 @@ value that would be right of most published rows.
 Cost: t n a column for t people and n different rows; t^2 n for linking, n being the fewer of the
 different halves of rows, whose memory is for t^2 and some millions; t n more for each column that
 is wanted, and a forest of 50 trees for each.
-
-How likely each published row is a person's, by how near its cells are; private.
-
-Nearness of columns is multiplied: the adversary takes them for independent, and lets no single cell
-rule a row out, for rows of a synthesizer are of nobody and still resemble those it learnt from.
-
-Rows that show the same are looked at once, with their number.  Of many people and rows some are
-looked at at a time: memory is bounded, whatever their numbers.  Numbers of all people stand beside
-each other for each row, so that a look-up copies a line.
-
-Cost: t g look-ups for t people and g different rows, for each column and for each few columns that
-have an eighth as many combinations; twice by parts of rows; as many again for each column that is
-left out in turn.  Memory: t numbers for each combination that stands in place of rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from importlib.util import find_spec
-from itertools import groupby
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from voile.attack.protocol import Estimate
-from voile.audit.beside import DistinctRows, JointCodes, JointColumn
+from voile.audit.beside import DistinctRows, JointCodes, JointColumn, Likeness
 from voile.audit.risk import ORIGINAL, Question, Risk, Setting
-from voile.table.codes import Combinations
+from voile.table.codes import code_type
+from voile_base.compiled import compiles, njit
 from voile_base.errors import InputError
 from voile_base.ondemand import dataclass, on_demand
 from voile_base.randomness import Draws, Randomness
 
 __all__ = ["InferenceRisk", "Likeness", "Linkability", "inference", "linkability"]
-
-ensemble = on_demand("sklearn.ensemble")
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -74,161 +58,12 @@ _VOTERS = {"rows that are near": False, "rows that fit": True}
 _LIFT = np.float32(2**48)
 """By how much weights are multiplied: they are 0, or at least 2^-101, and at most 1."""
 _TREES = 50
-_AT_A_TIME = 5
-"""Trees that are held in memory."""
+_IN_LEAF = 2
+"""Rows that a leaf of a tree has at least."""
 _LEARNT = 50_000
 """Published rows that a forest learns from."""
 _FEW = 20
 """Published numbers, up to which the nearest one is right."""
-
-_FEWER = 8
-"""By how many times combinations of columns are fewer than rows, to be looked at in their place."""
-_NO_WEIGHT = np.float32(-70)
-"""The logarithm of a weight, below which all rows of a file together tell nothing."""
-_LIKENESS_PAIRS = 1 << 20
-"""Of a person and a row, that are compared at a time: 4 megabytes for each number of theirs."""
-_PEOPLE = 256
-"""Who are looked at together where votes for each of thousands of cells are counted."""
-
-
-@dataclass(frozen=True, eq=False)
-class Likeness:
-    """How likely rows are those of t people, beside a row that is likely for each person."""
-
-    logs: tuple[tuple[Singles, Indices, NDArray[np.integer]], ...]
-    """For each column how near its cells are to its values, the value of each person, and the cell
-    of each different row."""
-    count: Indices
-    """Shape (g,): how many rows show each."""
-    people: int
-    """How many people there are."""
-
-    @classmethod
-    def of(
-        cls,
-        columns: Sequence[JointColumn],
-        rows: DistinctRows,
-        people: tuple[int, Indices],
-        *,
-        exact: bool = False,
-    ) -> Likeness:
-        """Of some people of a group, by the columns of the rows.
-
-        ``exact``: a cell fits or it does not, and numbers next to each other are no nearer than
-        others.
-        """
-        group, chosen = people
-        logs = (np.log(column.fits if exact else column.near) for column in columns)
-        values = (column.value[group][chosen] for column in columns)
-        return cls(tuple(zip(logs, values, rows.cells, strict=True)), rows.count, len(chosen))
-
-    def without_each(self, places: Sequence[int]) -> Iterator[tuple[slice, slice, int, Singles]]:
-        """For some people and some of the different rows at a time, shape (rows, people).
-
-        By all columns but the one at a place, for each of these places.  A row is so many times as
-        likely as the one that is likeliest by all columns, or, where that one is worth less without
-        the column, up to as many times more as the column is worth.
-        """
-        for some in _parts(self.people, _PEOPLE):
-            near, left_out = self._near(some), [self._column(place, some) for place in places]
-            most = self._most(near)
-            for rows in self._rows(some):
-                total = self._sum(near, rows) - most
-                for place, log in zip(places, left_out, strict=True):
-                    others = total - np.take(log, self.logs[place][2][rows], axis=0)
-                    yield some, rows, place, _weights(others)
-
-    def by_rows(self) -> Iterator[tuple[slice, Singles]]:
-        """By all columns, for some of the different rows at a time, shape (rows, t).
-
-        A person's likeliest rows weigh 1, and the others in proportion.
-        """
-        return ((rows, self.at(rows)) for rows in self._rows(slice(None)))
-
-    def at(self, rows: slice | Indices) -> Singles:
-        """The same of some of the different rows, by their places."""
-        near, most = self._of_all
-        return _weights(self._sum(near, rows) - most)
-
-    @property
-    def total(self) -> Singles:
-        """Shape (t,): what all published rows weigh for each person."""
-        each = (self.count[rows].astype(np.float32) @ one for rows, one in self.by_rows())
-        return sum(each, start=np.zeros(self.people, dtype=np.float32))
-
-    @cached_property
-    def _of_all(self) -> tuple[list[tuple[Singles, Indices]], Singles]:
-        near = self._near(slice(None))
-        return near, self._most(near)
-
-    def _rows(self, people: slice) -> Iterator[slice]:
-        step = max(1, _LIKENESS_PAIRS // max(len(range(self.people)[people]), 1))
-        return _parts(len(self.count), step)
-
-    def _most(self, near: Sequence[tuple[Singles, Indices]]) -> Singles:
-        """The logarithm of the weight of each person's likeliest row."""
-        people = near[0][0].shape[1] if near else self.people
-        found = np.full(people, -np.inf, dtype=np.float32)
-        for rows in self._rows(slice(0, people)):
-            np.maximum(found, self._sum(near, rows).max(axis=0, initial=-np.inf), out=found)
-        return found
-
-    def _column(self, place: int, people: slice) -> Singles:
-        """How near each cell of a column is to each of some people, shape (cells, people)."""
-        log, value, _ = self.logs[place]
-        return np.ascontiguousarray(log[value[people]].T)
-
-    @cached_property
-    def _groups(self) -> list[tuple[list[tuple[int, NDArray[np.integer]]], Indices, int]]:
-        """Columns of few combinations as one: the cell of each column in each combination.
-
-        Besides, the combination of each of the different rows, and how many there are.
-        """
-        found: list[tuple[list[tuple[int, NDArray[np.integer]]], Indices, int]] = []
-        for place in sorted(range(len(self.logs)), key=lambda at: self.logs[at][0].shape[1]):
-            log, _, cell = self.logs[place]
-            cells = log.shape[1]
-            if found:
-                before, code, size = found[-1]
-                both = Combinations.of([(code, size), (cell, cells)])
-                if len(both.rows) <= len(self.count) // _FEWER:
-                    first, second = both.codes
-                    each = [*((at, shown[first]) for at, shown in before), (place, second)]
-                    found[-1] = each, both.index.astype(np.int64), len(both.rows)
-                    continue
-            found.append(([(place, np.arange(cells))], cell.astype(np.int64), cells))
-        return found
-
-    def _near(self, people: slice) -> list[tuple[Singles, Indices]]:
-        """How near combinations are to some people, (combinations, people), and each row's."""
-        found = []
-        for each, code, _ in self._groups:
-            near = [np.take(self._column(place, people), cell, axis=0) for place, cell in each]
-            found.append((sum(near[1:], start=near[0]), code))
-        return found
-
-    def _sum(self, near: Sequence[tuple[Singles, Indices]], rows: slice | Indices) -> Singles:
-        """The logarithms of weights of some rows, shape (rows, people)."""
-        if not near:  # without a column all rows are as likely
-            return np.zeros((len(self.count[rows]), self.people), dtype=np.float32)
-        total: Singles = np.take(near[0][0], near[0][1][rows], axis=0)
-        for log, code in near[1:]:
-            total += np.take(log, code[rows], axis=0)
-        return total
-
-
-def _weights(logs: Singles) -> Singles:
-    """Exponentials of logarithms, in their place; below ``_NO_WEIGHT`` 0.
-
-    Without that products would hold subnormal numbers, for which processors take a hundred times as
-    long.
-    """
-    np.copyto(logs, -np.inf, where=logs < _NO_WEIGHT)
-    return np.exp(logs, out=logs)
-
-
-def _parts(count: int, step: int) -> Iterator[slice]:
-    return (slice(start, min(start + step, count)) for start in range(0, count, step))
 
 
 @dataclass(frozen=True)
@@ -377,7 +212,10 @@ class _Inferring:
     def _risk(self, name: str) -> Risk:
         column = next(one for one in self.beside.columns if one.name == name)
         right, won = _right(column), []
-        learnt = self._learnt(column) if find_spec("sklearn") else None
+        learnt = None
+        if compiles():
+            draws = self.randomness.key("inference", column.name).generator()
+            learnt = self._learning.told(column, draws)
         for group, people in enumerate(self.drawn):
             truth = column.value[group][people]
             guesses = {by: self.voted[group][name, by] for by in _VOTERS}
@@ -391,14 +229,14 @@ class _Inferring:
         goal = f"{name!r} is told from all other columns{_within(column)}"
         return Question("inference", name, goal).answered(won, guessed)
 
-    def _learnt(self, column: JointColumn) -> list[Indices]:
-        others = [one for one in self.beside.columns if one.name != column.name]
-        known = [
-            np.stack([one.as_cell[one.value[group][people]] for one in others], axis=1)
+    @cached_property
+    def _learning(self) -> _Learning:
+        columns = self.beside.columns
+        asked = [
+            [one.as_cell[one.value[group][people]] for one in columns]
             for group, people in enumerate(self.drawn)
         ]
-        draws = self.randomness.key("inference", column.name).generator()
-        return _learnt(others, column, known, draws)
+        return _Learning.of(columns, asked, self.randomness.key("inference", "rows").generator())
 
 
 def _right(column: JointColumn) -> Floats:
@@ -467,72 +305,272 @@ def _voted(
         votes = {(name, by): np.zeros(len(people), np.int64) for name in wanted for by in _VOTERS}
         for by, exact in _VOTERS.items():
             alike = Likeness.of(columns, rows, (group, people), exact=exact)
-            for some, which in groupby(alike.without_each(list(shown)), key=lambda one: one[0]):
+            for some, blocks in alike.in_blocks():
                 total = {at: np.zeros((), dtype=np.float32) for at in shown}
-                for _, part, place, weights in which:
-                    total[place] = total[place] + shown[place][part].T @ weights
+                for part, weights in blocks:
+                    for place in shown:
+                        total[place] = total[place] + shown[place][part].T @ weights
                 for place, each in total.items():
-                    votes[names[place], by][some] = each.argmax(axis=0)
+                    others = alike.without(place, some, each)
+                    votes[names[place], by][some] = others.argmax(axis=0)
         found.append(votes)
     return found
 
 
-def _learnt(
-    others: Sequence[JointColumn], column: JointColumn, asked: Sequence[Indices], draws: Draws
-) -> list[Indices]:
-    """The wanted cell of people whose other cells are known, as a forest has learnt it.
+@dataclass(frozen=True, eq=False)
+class _Learning:
+    """What forests of all wanted columns share: the rows they learn from, and whom they are asked.
 
-    Of many numbers it learns the number, and names the nearest cell.  Texts nearly each of which
-    stands in one row cannot be learnt: then it names the most frequent one.  Few trees are held at
-    a time.
+    Each column's cells as ranks of the numbers that trees cut.
     """
-    rows = draws.permutation(len(column.cell))[:_LEARNT]
-    known = np.stack([one.as_numbers(one.cell[rows]) for one in others], axis=1)
-    wanted = [
-        np.stack([one.as_numbers(each[:, at]) for at, one in enumerate(others)], axis=1)
-        for each in asked
-    ]
-    cells, seeds = column.cell[rows], draws.integers(2**31, size=_TREES // _AT_A_TIME)
-    if column.numbers is not None and len(np.unique(cells)) > _FEW:
-        shown = column.numbers[1]
-        there = np.isfinite(shown[cells])
-        order = np.argsort(shown)[: int(np.isfinite(shown).sum())]
-        middles = (shown[order][1:] + shown[order][:-1]) / 2
-        found = _grown(_regressor, (known[there], shown[cells][there]), wanted, seeds)
-        return [order[np.searchsorted(middles, numbers)] for numbers in found]
-    kinds = np.unique(cells)
-    if 2 * len(kinds) > len(cells):
-        usual = int(np.bincount(cells).argmax())
-        return [np.full(len(each), usual) for each in asked]
-    return [kinds[s.argmax(axis=1)] for s in _grown(_classifier, (known, cells), wanted, seeds)]
+
+    columns: Sequence[JointColumn]
+    rows: Indices
+    """Shape (n,): of the published rows, those that are learnt from."""
+    ranks: NDArray[np.unsignedinteger]
+    """Shape (m, n + p): of the m columns, of these rows and then of p people of all groups."""
+    numbers: tuple[Floats, ...]
+    """For each column the number of each rank, ascending."""
+    sizes: tuple[int, ...]
+    """How many people each group has."""
+
+    @classmethod
+    def of(
+        cls, columns: Sequence[JointColumn], asked: Sequence[Sequence[Indices]], draws: Draws
+    ) -> _Learning:
+        """``asked``: for each group and each column the cells by which its people are known."""
+        rows = draws.permutation(len(columns[0].cell))[:_LEARNT]
+        found = [
+            np.unique(
+                one.as_numbers(np.concatenate([one.cell[rows], *(each[at] for each in asked)])),
+                return_inverse=True,
+            )
+            for at, one in enumerate(columns)
+        ]
+        kind = np.promote_types(code_type(max(len(each) for each, _ in found)), np.uint16)
+        ranks = np.stack([rank.astype(kind) for _, rank in found])
+        sizes = tuple(len(each[0]) for each in asked)
+        return cls(columns, rows, ranks, tuple(numbers for numbers, _ in found), sizes)
+
+    def told(self, wanted: JointColumn, draws: Draws) -> list[Indices]:
+        """The wanted cell of all people of each group, as a forest has learnt it from the others.
+
+        Of many numbers it learns the number, and names the nearest cell.  Texts nearly each of
+        which stands in one row cannot be learnt: then it names the most frequent one.
+        """
+        cells, seed = wanted.cell[self.rows], np.uint64(draws.integers(2**63))
+        if wanted.numbers is not None and len(np.unique(cells)) > _FEW:
+            shown = wanted.numbers[1]
+            there = np.flatnonzero(np.isfinite(shown[cells]))
+            order = np.argsort(shown)[: int(np.isfinite(shown).sum())]
+            middles = (shown[order][1:] + shown[order][:-1]) / 2
+            means = self._grown(wanted, there, (np.empty(0, np.int64), shown[cells]), 1, seed)
+            return self._by_group(order[np.searchsorted(middles, means[:, 0] / _TREES)])
+        kinds, kind = np.unique(cells, return_inverse=True)
+        if 2 * len(kinds) > len(cells):
+            usual = int(np.bincount(cells).argmax())
+            return [np.full(size, usual) for size in self.sizes]
+        every = np.arange(len(cells))
+        votes = self._grown(wanted, every, (kind, np.empty(0)), len(kinds), seed)
+        return self._by_group(kinds[votes.argmax(axis=1)])
+
+    def _by_group(self, told: Indices) -> list[Indices]:
+        return np.split(told, np.cumsum(self.sizes)[:-1])
+
+    def _grown(
+        self,
+        wanted: JointColumn,
+        rows: Indices,
+        truth: tuple[Indices, Floats],
+        kinds: int,
+        seed: np.uint64,
+    ) -> Floats:
+        """What trees say of each person, added up, shape (p, kinds); ``truth``: see ``_grow``."""
+        others = np.array([at for at, one in enumerate(self.columns) if one is not wanted])
+        starts = np.cumsum([0, *map(len, self.numbers)])
+        found = np.zeros((sum(self.sizes), kinds))
+        learnt = len(self.rows)
+        known, asked = self.ranks[:, :learnt], self.ranks[:, learnt:]
+        numbers = starts, np.concatenate(self.numbers)
+        tries = len(others) if len(truth[1]) else max(1, int(np.sqrt(len(others))))
+        _grow(known, asked, numbers, truth, (others, tries), (rows, seed), found)
+        return found
 
 
-def _grown(
-    trees: Callable[[int, Floats, Any], Callable[[Floats], Floats]],
-    learnt: tuple[Floats, object],
-    wanted: Sequence[Floats],
-    seeds: Indices,
-) -> list[Floats]:
-    """What all trees together say, added up."""
-    found: list[Floats] | None = None
-    for seed in seeds.tolist():
-        says = trees(seed, *learnt)
-        some = [says(each) / len(seeds) for each in wanted]
-        found = some if found is None else [a + b for a, b in zip(found, some, strict=True)]
-    assert found is not None
-    return found
+@njit(nogil=True)
+def _grow(known, asked, numbers, truth, columns, drawn, found):  # type: ignore[no-untyped-def]
+    """Extremely randomized trees, of which only branches grow that a person is asked of.
+
+    ``truth``: the kind of each row, or else its number; ``drawn``: the rows that are learnt from,
+    and the seed.  Source: Geurts, Ernst and Wehenkel,
+    "Extremely randomized trees" (Machine Learning 63, 2006), with ``_IN_LEAF`` rows in a leaf.
+    """
+    (kind, number), (rows, seed) = truth, drawn
+    state = np.array([seed], dtype=np.uint64)
+    order, people = rows.copy(), np.arange(len(found))
+    counts = np.zeros((2, found.shape[1]), dtype=np.int64)
+    total = counts[0]
+    stack = np.empty((len(rows) + 2, 4), dtype=np.int64)
+    for _ in range(_TREES):
+        stack[0] = 0, len(order), 0, len(people)
+        top = 1
+        while top:
+            top -= 1
+            start, stop, first, last = stack[top]
+            if first == last:
+                continue
+            some, whom = order[start:stop], people[first:last]
+            square = _count_kinds(kind, some, total) if len(kind) else 0
+            column, cut = -1, 0
+            if len(some) >= 2 * _IN_LEAF and square < len(some) ** 2:
+                column, cut = _best_cut(known, numbers, truth, columns, some, counts, state)
+            if column < 0:
+                _tell(kind, number, some, total, whom, found)
+                continue
+            middle = start + _parted(known[column], some, cut)
+            between = first + _parted(asked[column], whom, cut)
+            stack[top] = middle, stop, between, last
+            stack[top + 1] = start, middle, first, between
+            top += 2
 
 
-def _classifier(seed: int, known: Floats, cells: Indices) -> Callable[[Floats], Floats]:
+@njit(nogil=True)
+def _best_cut(known, numbers, truth, columns, some, counts, state):  # type: ignore[no-untyped-def]
+    """The best of one random cut in each of some random columns: the column, and the last rank.
 
-    forest = ensemble.ExtraTreesClassifier(_AT_A_TIME, min_samples_leaf=2, random_state=seed)
-    return forest.fit(known, cells).predict_proba  # type: ignore[no-any-return]
+    Of columns in which these rows differ ``columns[1]`` are tried, or one at least; -1 for none.
+    """
+    (starts, values), (others, tries) = numbers, columns
+    best, chosen, last, tried, differ = -1.0, -1, 0, 0, 0
+    ranks, number = np.empty(len(some), known.dtype), np.empty(0)
+    kind = truth[0][some] if len(truth[0]) else truth[0]
+    if not len(kind):
+        number = truth[1][some]
+    for turn in range(len(others)):
+        if tried >= tries and differ:
+            break
+        at = turn + np.int64(_draw(state) % np.uint64(len(others) - turn))
+        others[turn], others[at] = others[at], others[turn]
+        column = known[others[turn]]
+        low = high = column[some[0]]
+        for place in range(len(some)):
+            rank = column[some[place]]
+            ranks[place] = rank
+            low, high = min(low, rank), max(high, rank)
+        tried += 1
+        if low == high:
+            continue
+        differ += 1
+        cut = _rank_below(values[starts[others[turn]] :], np.int64(low), np.int64(high), state)
+        worth = _of_kinds(ranks, kind, cut, counts) if len(kind) else _of_sums(ranks, number, cut)
+        if worth > best:
+            best, chosen, last = worth, others[turn], cut
+    return chosen, last
 
 
-def _regressor(seed: int, known: Floats, numbers: Floats) -> Callable[[Floats], Floats]:
+@njit(nogil=True)
+def _rank_below(table, low, high, state):  # type: ignore[no-untyped-def]
+    """The last rank whose number is up to a random one between those of two others."""
+    share = np.float64(_draw(state) >> np.uint64(11)) / 2.0**53
+    limit = table[low] + share * (table[high] - table[low])
+    end = high - 1
+    while low < end:
+        middle = (low + end + 1) // 2
+        if table[middle] <= limit:
+            low = middle
+        else:
+            end = middle - 1
+    return low
 
-    forest = ensemble.ExtraTreesRegressor(_AT_A_TIME, min_samples_leaf=2, random_state=seed)
-    return forest.fit(known, numbers).predict  # type: ignore[no-any-return]
+
+@njit(nogil=True)
+def _of_kinds(ranks, kind, cut, counts):  # type: ignore[no-untyped-def]
+    """What a cut is worth: on both sides the squares of counts over rows; -1 for too few rows."""
+    total, left = counts
+    before, square, both, every = 0, 0, 0, 0
+    for place in range(len(kind)):  # without branches, that no processor could foretell
+        goes, one = np.int64(ranks[place] <= cut), kind[place]
+        square += goes * (2 * left[one] + 1)
+        both += goes * total[one]
+        every += total[one]
+        left[one] += goes
+        before += goes
+    if len(left) < len(kind):
+        left[:] = 0
+    else:
+        for one in kind:
+            left[one] = 0
+    behind = len(kind) - before
+    if min(before, behind) < _IN_LEAF:
+        return -1.0
+    return square / before + (every - 2 * both + square) / behind
+
+
+@njit(nogil=True)
+def _of_sums(ranks, number, cut):  # type: ignore[no-untyped-def]
+    """The same by the squares of sums of numbers."""
+    before, mine, whole = 0, 0.0, 0.0
+    for place in range(len(number)):
+        goes = ranks[place] <= cut
+        mine += number[place] * goes
+        whole += number[place]
+        before += goes
+    behind = len(number) - before
+    if min(before, behind) < _IN_LEAF:
+        return -1.0
+    return mine**2 / before + (whole - mine) ** 2 / behind
+
+
+@njit(nogil=True)
+def _count_kinds(kind, some, total):  # type: ignore[no-untyped-def]
+    """Count the kinds of some rows; the sum of the squares of the counts."""
+    total[:] = 0
+    square = 0
+    for row in some:
+        square += 2 * total[kind[row]] + 1
+        total[kind[row]] += 1
+    return square
+
+
+@njit(nogil=True)
+def _tell(kind, number, some, total, whom, found):  # type: ignore[no-untyped-def]
+    """Add what the rows of a leaf say of those who are in it."""
+    if not len(kind):
+        mean = 0.0
+        for row in some:
+            mean += number[row] / len(some)
+        for person in whom:
+            found[person, 0] += mean
+    elif len(total) < len(some):
+        for person in whom:
+            found[person] += total / len(some)
+    else:
+        for person in whom:
+            for row in some:
+                found[person, kind[row]] += 1 / len(some)
+
+
+@njit(nogil=True)
+def _parted(column, some, cut):  # type: ignore[no-untyped-def]
+    """Put those up to a cut before the others, in place; how many they are."""
+    first, last = 0, len(some) - 1
+    while first <= last:
+        if column[some[first]] <= cut:
+            first += 1
+        else:
+            some[first], some[last] = some[last], some[first]
+            last -= 1
+    return first
+
+
+@njit(nogil=True)
+def _draw(state):  # type: ignore[no-untyped-def]
+    """The next of the numbers of 64 bits that follow from a seed: SplitMix64, as in ``sides``."""
+    state[0] += np.uint64(0x9E3779B97F4A7C15)
+    drawn = state[0]
+    drawn = (drawn ^ (drawn >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    drawn = (drawn ^ (drawn >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return drawn ^ (drawn >> np.uint64(31))
 
 
 def _best_constant(column: JointColumn, right: Floats) -> int:

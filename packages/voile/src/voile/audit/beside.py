@@ -7,20 +7,23 @@ more than some thousand, both sides are cut into as many parts of equally many p
 Cost: O(v g) a column; sets of texts with too many pairs are left out, and said.  Dates and texts of
 which there are thousands count as numbers: their places in the order of all of them.
 
-How well the closest of some rows fits each person, by how rare what agrees is; private.
+How likely each published row is a person's, by how near its cells are; private.
 
-A row agrees with a person in a column the better the fewer rows are as near to the person's value:
-it is worth -log of the share of rows that are at least as near.  So a rare value weighs much, a
-frequent one little, and a number next to the person's nearly as much as the same one.  What a row
-is worth is added up over columns, as in Fisher's combination of independent tests; the closest row
-is the one that is worth most.
+Nearness of columns is multiplied: the adversary takes them for independent, and lets no single cell
+rule a row out, for rows of a synthesizer are of nobody and still resemble those it learnt from.
 
-Cost: p n m for p people and n rows of m columns; columns of few combinations count as one.
+Rows that show the same are looked at once, with their number.  Of many people and rows some are
+looked at at a time: memory is bounded, whatever their numbers.  Numbers of all people stand beside
+each other for each row, so that a look-up copies a line.
+
+Cost: t g look-ups for t people and g different rows, for each column and for each few columns that
+have an eighth as many combinations; twice by parts of rows; as many again for each column that is
+left out in turn.  Memory: t numbers for each combination that stands in place of rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
 
@@ -36,22 +39,23 @@ from voile.schema.names import ShownAs
 from voile.schema.plan import Plan
 from voile.table.alignment import common_codes
 from voile.table.codes import Combinations, code_type, encode, look_up
-from voile_base.compiled import njit
 from voile_base.ondemand import dataclass
 from voile_base.randomness import Draws, parts
 
 __all__ = [
     "CONTROL",
+    "LEAST",
     "ORIGINAL",
     "DistinctRows",
     "GroupedSample",
     "JointCodes",
     "JointColumn",
-    "NearestRows",
+    "Likeness",
 ]
 
 
 Floats = NDArray[np.float32]
+Singles = NDArray[np.float32]
 Indices = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
@@ -60,7 +64,7 @@ ORIGINAL, CONTROL = 0, 1
 _PARTS = 2000
 """Of numbers: more of them are taken together."""
 _PAIRS = 20_000_000
-_LEAST = 0.02
+LEAST = 0.02
 """How near a cell is at least that does not fit: mistakes happen, and synthesizers vary."""
 _NOTHING = 1e-6
 _REACH = 0.05
@@ -476,7 +480,7 @@ def _pairs(
         weights = evidence.log_weights(some)
         np.greater(weights, -1, out=covers[some])
         if nearness:
-            fits = np.maximum(np.exp(weights), _LEAST)
+            fits = np.maximum(np.exp(weights), LEAST)
             near[some] = fits if reach is None else np.maximum(fits, reach.nearness(some))
     return covers, near if nearness else np.broadcast_to(near, shape)
 
@@ -540,149 +544,154 @@ class DistinctRows:
         return cls(tuple(found.codes), found.rows, found.index.astype(np.int64))
 
 
-_LEVELS = 256
-"""How many degrees of nearness are told apart."""
+_FEWER = 8
+"""By how many times combinations of columns are fewer than rows, to be looked at in their place."""
+_NO_WEIGHT = np.float32(-70)
+"""The logarithm of a weight, below which all rows of a file together tell nothing."""
+_LIKENESS_PAIRS = 1 << 20
+"""Of a person and a row, that are compared at a time: 4 megabytes for each number of theirs."""
+_PEOPLE = 256
+"""Who are looked at together where votes for each of thousands of cells are counted."""
 
 
 @dataclass(frozen=True, eq=False)
-class _Agreement:
-    """What it is worth that a cell stands beside a value, in one column."""
+class Likeness:
+    """How likely rows are those of t people, beside a row that is likely for each person."""
 
-    worth: Floats
-    """Shape (v, g), at least 0."""
+    logs: tuple[tuple[Singles, Indices, NDArray[np.integer]], ...]
+    """For each column how near its cells are to its values, the value of each person, and the cell
+    of each different row."""
+    count: Indices
+    """Shape (g,): how many rows show each."""
+    people: int
+    """How many people there are."""
 
     @classmethod
-    def of(cls, near: NDArray[np.floating], rows: Indices) -> _Agreement:
-        """From how near each of g cells is to each of v values, and how many rows show each cell.
+    def of(
+        cls,
+        columns: Sequence[JointColumn],
+        rows: DistinctRows,
+        people: tuple[int, Indices],
+        *,
+        exact: bool = False,
+    ) -> Likeness:
+        """Of some people of a group, by the columns of the rows.
 
-        ``near`` is between 0 and 1; below ``_LEAST`` nothing is told apart.
+        ``exact``: a cell fits or it does not, and numbers next to each other are no nearer than
+        others.
         """
-        far = -np.log(np.maximum(near, _LEAST)) / -np.log(_LEAST)
-        level = np.ceil(far * (_LEVELS - 1) - 1e-4).astype(np.int64)
-        values = len(level)
-        place = np.arange(values)[:, np.newaxis] * _LEVELS + level
-        weights = np.broadcast_to(rows / max(rows.sum(), 1), level.shape)
-        share = np.bincount(place.ravel(), weights.ravel(), values * _LEVELS)
-        as_near = np.cumsum(share.reshape(values, _LEVELS), axis=1)
-        least = 1 / max(int(rows.sum()), 1)
-        worth = -np.log(np.clip(as_near.ravel()[place], least, 1))
-        return cls(worth.astype(np.float32))
+        group, chosen = people
+        logs = (np.log(column.fits if exact else column.near) for column in columns)
+        values = (column.value[group][chosen] for column in columns)
+        return cls(tuple(zip(logs, values, rows.cells, strict=True)), rows.count, len(chosen))
 
+    def in_blocks(self) -> Iterator[tuple[slice, Iterator[tuple[slice, Singles]]]]:
+        """By all columns, for some people and some of the different rows at a time: (rows, people).
 
-@dataclass(frozen=True, eq=False)
-class NearestRows:
-    """Agreements of some columns, in which people are held against rows."""
+        A person's likeliest rows weigh 1, and the others in proportion.
+        """
+        for some in _parts(self.people, _PEOPLE):
+            near = self._near(some)
+            most = self._most(near)
+            blocks = ((rows, _weights(self._sum(near, rows) - most)) for rows in self._rows(some))
+            yield some, blocks
 
-    columns: tuple[_Agreement, ...]
+    def without(self, place: int, people: slice, votes: Singles) -> Singles:
+        """What rows weigh by all columns but one, where by all they weigh ``votes``, (cells, t).
 
-    @classmethod
-    def of(cls, columns: Sequence[JointColumn]) -> NearestRows:
-        """Held against all published rows."""
-        return cls(
-            tuple(
-                _Agreement.of(c.near, np.bincount(c.cell, minlength=c.covers.shape[1]))
-                for c in columns
-            )
-        )
+        All rows of a cell are as near to a person in its column, which divides that out of their
+        sum.  What weighs nothing by all columns is nothing beside the likeliest row by the others.
+        """
+        return votes / np.exp(self._column(place, people))
 
-    def only(self, places: Sequence[int]) -> NearestRows:
-        """Of some of the columns."""
-        return NearestRows(tuple(self.columns[place] for place in places))
+    def by_rows(self) -> Iterator[tuple[slice, Singles]]:
+        """By all columns, for some of the different rows at a time, shape (rows, t).
 
-    def most(self, values: Sequence[Indices]) -> NDArray[np.float64]:
-        """Shape (p,): what a row is worth at most to each of p people; ``values`` by column."""
-        each = (c.worth.max(axis=1)[value] for c, value in zip(self.columns, values, strict=True))
-        total: NDArray[np.float64] = np.sum([one.astype(np.float64) for one in each], axis=0)
+        A person's likeliest rows weigh 1, and the others in proportion.
+        """
+        return ((rows, self.at(rows)) for rows in self._rows(slice(None)))
+
+    def at(self, rows: slice | Indices) -> Singles:
+        """The same of some of the different rows, by their places."""
+        near, most = self._of_all
+        return _weights(self._sum(near, rows) - most)
+
+    @property
+    def total(self) -> Singles:
+        """Shape (t,): what all published rows weigh for each person."""
+        each = (self.count[rows].astype(np.float32) @ one for rows, one in self.by_rows())
+        return sum(each, start=np.zeros(self.people, dtype=np.float32))
+
+    @cached_property
+    def _of_all(self) -> tuple[list[tuple[Singles, Indices]], Singles]:
+        near = self._near(slice(None))
+        return near, self._most(near)
+
+    def _rows(self, people: slice) -> Iterator[slice]:
+        step = max(1, _LIKENESS_PAIRS // max(len(range(self.people)[people]), 1))
+        return _parts(len(self.count), step)
+
+    def _most(self, near: Sequence[tuple[Singles, Indices]]) -> Singles:
+        """The logarithm of the weight of each person's likeliest row."""
+        people = near[0][0].shape[1] if near else self.people
+        found = np.full(people, -np.inf, dtype=np.float32)
+        for rows in self._rows(slice(0, people)):
+            np.maximum(found, self._sum(near, rows).max(axis=0, initial=-np.inf), out=found)
+        return found
+
+    def _column(self, place: int, people: slice) -> Singles:
+        """How near each cell of a column is to each of some people, shape (cells, people)."""
+        log, value, _ = self.logs[place]
+        return np.ascontiguousarray(log[value[people]].T)
+
+    @cached_property
+    def _groups(self) -> list[tuple[list[tuple[int, NDArray[np.integer]]], Indices, int]]:
+        """Columns of few combinations as one: the cell of each column in each combination.
+
+        Besides, the combination of each of the different rows, and how many there are.
+        """
+        found: list[tuple[list[tuple[int, NDArray[np.integer]]], Indices, int]] = []
+        for place in sorted(range(len(self.logs)), key=lambda at: self.logs[at][0].shape[1]):
+            log, _, cell = self.logs[place]
+            cells = log.shape[1]
+            if found:
+                before, code, size = found[-1]
+                both = Combinations.of([(code, size), (cell, cells)])
+                if len(both.rows) <= len(self.count) // _FEWER:
+                    first, second = both.codes
+                    each = [*((at, shown[first]) for at, shown in before), (place, second)]
+                    found[-1] = each, both.index.astype(np.int64), len(both.rows)
+                    continue
+            found.append(([(place, np.arange(cells))], cell.astype(np.int64), cells))
+        return found
+
+    def _near(self, people: slice) -> list[tuple[Singles, Indices]]:
+        """How near combinations are to some people, (combinations, people), and each row's."""
+        found = []
+        for each, code, _ in self._groups:
+            near = [np.take(self._column(place, people), cell, axis=0) for place, cell in each]
+            found.append((sum(near[1:], start=near[0]), code))
+        return found
+
+    def _sum(self, near: Sequence[tuple[Singles, Indices]], rows: slice | Indices) -> Singles:
+        """The logarithms of weights of some rows, shape (rows, people)."""
+        if not near:  # without a column all rows are as likely
+            return np.zeros((len(self.count[rows]), self.people), dtype=np.float32)
+        total: Singles = np.take(near[0][0], near[0][1][rows], axis=0)
+        for log, code in near[1:]:
+            total += np.take(log, code[rows], axis=0)
         return total
 
-    def closest(
-        self,
-        values: Sequence[Indices],
-        cells: Sequence[Indices],
-        owners: tuple[Indices, Indices] | None = None,
-    ) -> NDArray[np.float64]:
-        """Shape (p,): what the closest of n rows is worth to each of p people.
 
-        ``values`` and ``cells`` are codes by column.  ``owners``: who each of the people is, and
-        whose each row is; one's own rows are left out.  Without any rows it is 0.
-        """
-        groups = _together([one.worth.shape[1] for one in self.columns], cells)
-        tables = [self.columns[place].worth for place, _ in groups.columns]
-        starts = np.cumsum([0, *(table.size for table in tables)])[:-1]
-        lines = np.stack(
-            [
-                start + table.shape[1] * values[place]
-                for start, table, (place, _) in zip(starts, tables, groups.columns, strict=True)
-            ],
-            axis=1,
-        )
-        flat = np.concatenate([table.ravel() for table in tables])
-        if owners is None:
-            owners = np.full(len(lines), -1), np.full(groups.rows.shape[1], -2)
-        shown = np.concatenate([cell for _, cell in groups.columns])
-        return np.asarray(_closest(flat, lines, groups.starts, shown, groups.rows, *owners))
+def _weights(logs: Singles) -> Singles:
+    """Exponentials of logarithms, in their place; below ``_NO_WEIGHT`` 0.
+
+    Without that products would hold subnormal numbers, for which processors take a hundred times as
+    long.
+    """
+    np.copyto(logs, -np.inf, where=logs < _NO_WEIGHT)
+    return np.exp(logs, out=logs)
 
 
-@dataclass(frozen=True, eq=False)
-class _Groups:
-    """Columns of few cells taken together; the worth of combinations is added up once a person."""
-
-    columns: tuple[tuple[int, NDArray[np.uint32]], ...]
-    """Group after group the place of each column, and its cell in each of the combinations."""
-    starts: Indices
-    """Shape (2, groups + 1): the first column and the first combination of each, and how many."""
-    rows: NDArray[np.uint32]
-    """Shape (groups, n): the combination of each row, counted on from group to group."""
-
-
-def _together(sizes: Sequence[int], cells: Sequence[Indices]) -> _Groups:
-    """Groups of as few combinations as an eighth of the rows; those of most combinations first."""
-    count = len(cells[0])
-    groups: list[tuple[list[int], Indices, int]] = []
-    for place in np.argsort(sizes, kind="stable"):
-        joined = groups[-1][1] * sizes[place] + cells[place] if groups else cells[place]
-        seen, code = np.unique(joined, return_inverse=True)
-        if groups and len(seen) <= count // 8:
-            groups[-1] = [*groups[-1][0], int(place)], code, len(seen)
-        else:
-            seen, code = np.unique(cells[place], return_inverse=True)
-            groups.append(([int(place)], code, len(seen)))
-    groups.reverse()
-    columns, codes, starts = [], [], [(0, 0)]
-    for places, code, combinations_of in groups:
-        example = np.empty(combinations_of, dtype=np.int64)
-        example[code] = np.arange(count)
-        columns += [(place, cells[place][example].astype(np.uint32)) for place in places]
-        before, shown = starts[-1]
-        codes.append((code + shown).astype(np.uint32))
-        starts.append((before + len(places), shown + combinations_of))
-    rows = np.stack(codes)
-    return _Groups(tuple(columns), np.array(starts).T, rows)
-
-
-@njit(nogil=True)
-def _closest(flat, lines, starts, shown, rows, people, owners):  # type: ignore[no-untyped-def]
-    first, ends = starts
-    count, width = len(lines), len(ends) - 1
-    found = np.zeros(count)
-    worths = np.zeros(ends[width], dtype=np.float32)
-    total = np.zeros(len(owners), dtype=np.float32)
-    for person in range(count):
-        worths[:] = 0
-        place = 0
-        total[:] = 0
-        for group in range(width):
-            for column in range(first[group], first[group + 1]):
-                line = np.uint64(lines[person, column])
-                for combination in range(ends[group], ends[group + 1]):
-                    worths[combination] += flat[line + shown[place]]
-                    place += 1
-            code = rows[group]
-            for row in range(len(total)):
-                total[row] += worths[code[row]]
-        most = np.float32(0.0)
-        for row in range(len(total)):
-            if total[row] > most and owners[row] != people[person]:
-                most = total[row]
-        found[person] = most
-    return found
+def _parts(count: int, step: int) -> Iterator[slice]:
+    return (slice(start, min(start + step, count)) for start in range(0, count, step))

@@ -40,12 +40,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.attack.protocol import Estimate
-from voile.audit.beside import JointCodes, JointColumn, NearestRows
+from voile.audit.beside import JointCodes, JointColumn
 from voile.audit.drift import ComparedSides
 from voile.audit.excess import (
     BY_KNOWN,
     BY_NEARLY_WHOLE,
     Excess,
+    NearestRows,
 )
 from voile.audit.record import COPYING, ROWS_OF_PEOPLE
 from voile.audit.risk import CONTROL, ORIGINAL, FewFalsePositives, Risk, Setting

@@ -78,6 +78,7 @@ from voile.study.single import versions
 from voile.table.looking import MACHINE_MADE, count_occurrences
 from voile.table.profile import Inspected
 from voile.utility.protocol import Comparison, Measurement, measure_names
+from voile_base.compiled import compiles
 from voile_base.errors import RefusedError
 from voile_base.randomness import Randomness
 from voile_base.values.value import plain
@@ -392,11 +393,15 @@ class _AuditedFile(ReleaseUnderTest):
             for one in self.foreign.recognised
             if one.unread
         ]
-        if find_spec("sklearn") is None:
-            found.append(
-                "nobody has learnt from the file, since scikit-learn is not installed: inference "
-                "and copying may succeed more often (pip install 'voile[learn]')"
-            )
+        for risk, library, there, extra in (
+            ("inference", "Numba", compiles(), "fast"),
+            ("copying", "scikit-learn", find_spec("sklearn") is not None, "learn"),
+        ):
+            if not there:
+                found.append(
+                    f"nobody has learnt from the file for {risk}, since {library} is not "
+                    f"installed: it may succeed more often (pip install 'voile[{extra}]')"
+                )
         if self.looked_at.note is not None and self.looked_at.refusal is None:
             found.append(self.looked_at.note)
         return found

@@ -14,12 +14,22 @@ many people the control does not explain is a lower bound that holds for all que
 rates that are shown of both sides are those of questions that others chose (``Excess.rates``).
 
 Cost: a sort a score, and the law of a sum of ``_HIGHEST`` weights.
+
+How well the closest of some rows fits each person, by how rare what agrees is; private.
+
+A row agrees with a person in a column the better the fewer rows are as near to the person's value:
+it is worth -log of the share of rows that are at least as near.  So a rare value weighs much, a
+frequent one little, and a number next to the person's nearly as much as the same one.  What a row
+is worth is added up over columns, as in Fisher's combination of independent tests; the closest row
+is the one that is worth most.
+
+Cost: p n m for p people and n rows of m columns; columns of few combinations count as one.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import inf
 
@@ -28,7 +38,8 @@ from numpy.typing import NDArray
 from scipy import special
 
 from voile.attack.protocol import Estimate
-from voile.audit.beside import CONTROL, ORIGINAL
+from voile.audit.beside import CONTROL, LEAST, ORIGINAL, JointColumn
+from voile_base.compiled import njit
 from voile_base.ondemand import dataclass
 from voile_base.randomness import Draws
 
@@ -38,9 +49,11 @@ __all__ = [
     "BY_NEARLY_WHOLE",
     "TIMES",
     "Excess",
+    "NearestRows",
 ]
 
 Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
 
 BY_KNOWN = "what is known to"
 """Begins the name of a score by a set of columns."""
@@ -207,3 +220,151 @@ def _by_ranks(own: Floats, other: Floats, share: float) -> float:
         law = np.concatenate((law, np.zeros(weight))) * (1 - share)
         law[weight:] += law[: len(law) - weight] * (share / (1 - share))
     return min(float(law[mine.sum() :].sum()), 1.0)
+
+
+_LEVELS = 256
+"""How many degrees of nearness are told apart."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Agreement:
+    """What it is worth that a cell stands beside a value, in one column."""
+
+    worth: NDArray[np.float32]
+    """Shape (v, g), at least 0."""
+
+    @classmethod
+    def of(cls, near: NDArray[np.floating], rows: Indices) -> _Agreement:
+        """From how near each of g cells is to each of v values, and how many rows show each cell.
+
+        ``near`` is between 0 and 1; below ``LEAST`` nothing is told apart.
+        """
+        far = -np.log(np.maximum(near, LEAST)) / -np.log(LEAST)
+        level = np.ceil(far * (_LEVELS - 1) - 1e-4).astype(np.int64)
+        values = len(level)
+        place = np.arange(values)[:, np.newaxis] * _LEVELS + level
+        weights = np.broadcast_to(rows / max(rows.sum(), 1), level.shape)
+        share = np.bincount(place.ravel(), weights.ravel(), values * _LEVELS)
+        as_near = np.cumsum(share.reshape(values, _LEVELS), axis=1)
+        least = 1 / max(int(rows.sum()), 1)
+        worth = -np.log(np.clip(as_near.ravel()[place], least, 1))
+        return cls(worth.astype(np.float32))
+
+
+@dataclass(frozen=True, eq=False)
+class NearestRows:
+    """Agreements of some columns, in which people are held against rows."""
+
+    columns: tuple[_Agreement, ...]
+
+    @classmethod
+    def of(cls, columns: Sequence[JointColumn]) -> NearestRows:
+        """Held against all published rows."""
+        return cls(
+            tuple(
+                _Agreement.of(c.near, np.bincount(c.cell, minlength=c.covers.shape[1]))
+                for c in columns
+            )
+        )
+
+    def only(self, places: Sequence[int]) -> NearestRows:
+        """Of some of the columns."""
+        return NearestRows(tuple(self.columns[place] for place in places))
+
+    def most(self, values: Sequence[Indices]) -> NDArray[np.float64]:
+        """Shape (p,): what a row is worth at most to each of p people; ``values`` by column."""
+        each = (c.worth.max(axis=1)[value] for c, value in zip(self.columns, values, strict=True))
+        total: NDArray[np.float64] = np.sum([one.astype(np.float64) for one in each], axis=0)
+        return total
+
+    def closest(
+        self,
+        values: Sequence[Indices],
+        cells: Sequence[Indices],
+        owners: tuple[Indices, Indices] | None = None,
+    ) -> NDArray[np.float64]:
+        """Shape (p,): what the closest of n rows is worth to each of p people.
+
+        ``values`` and ``cells`` are codes by column.  ``owners``: who each of the people is, and
+        whose each row is; one's own rows are left out.  Without any rows it is 0.
+        """
+        groups = _together([one.worth.shape[1] for one in self.columns], cells)
+        tables = [self.columns[place].worth for place, _ in groups.columns]
+        starts = np.cumsum([0, *(table.size for table in tables)])[:-1]
+        lines = np.stack(
+            [
+                start + table.shape[1] * values[place]
+                for start, table, (place, _) in zip(starts, tables, groups.columns, strict=True)
+            ],
+            axis=1,
+        )
+        flat = np.concatenate([table.ravel() for table in tables])
+        if owners is None:
+            owners = np.full(len(lines), -1), np.full(groups.rows.shape[1], -2)
+        shown = np.concatenate([cell for _, cell in groups.columns])
+        return np.asarray(_closest(flat, lines, groups.starts, shown, groups.rows, *owners))
+
+
+@dataclass(frozen=True, eq=False)
+class _Groups:
+    """Columns of few cells taken together; the worth of combinations is added up once a person."""
+
+    columns: tuple[tuple[int, NDArray[np.uint32]], ...]
+    """Group after group the place of each column, and its cell in each of the combinations."""
+    starts: Indices
+    """Shape (2, groups + 1): the first column and the first combination of each, and how many."""
+    rows: NDArray[np.uint32]
+    """Shape (groups, n): the combination of each row, counted on from group to group."""
+
+
+def _together(sizes: Sequence[int], cells: Sequence[Indices]) -> _Groups:
+    """Groups of as few combinations as an eighth of the rows; those of most combinations first."""
+    count = len(cells[0])
+    groups: list[tuple[list[int], Indices, int]] = []
+    for place in np.argsort(sizes, kind="stable"):
+        joined = groups[-1][1] * sizes[place] + cells[place] if groups else cells[place]
+        seen, code = np.unique(joined, return_inverse=True)
+        if groups and len(seen) <= count // 8:
+            groups[-1] = [*groups[-1][0], int(place)], code, len(seen)
+        else:
+            seen, code = np.unique(cells[place], return_inverse=True)
+            groups.append(([int(place)], code, len(seen)))
+    groups.reverse()
+    columns, codes, starts = [], [], [(0, 0)]
+    for places, code, combinations_of in groups:
+        example = np.empty(combinations_of, dtype=np.int64)
+        example[code] = np.arange(count)
+        columns += [(place, cells[place][example].astype(np.uint32)) for place in places]
+        before, shown = starts[-1]
+        codes.append((code + shown).astype(np.uint32))
+        starts.append((before + len(places), shown + combinations_of))
+    rows = np.stack(codes)
+    return _Groups(tuple(columns), np.array(starts).T, rows)
+
+
+@njit(nogil=True)
+def _closest(flat, lines, starts, shown, rows, people, owners):  # type: ignore[no-untyped-def]
+    first, ends = starts
+    count, width = len(lines), len(ends) - 1
+    found = np.zeros(count)
+    worths = np.zeros(ends[width], dtype=np.float32)
+    total = np.zeros(len(owners), dtype=np.float32)
+    for person in range(count):
+        worths[:] = 0
+        place = 0
+        total[:] = 0
+        for group in range(width):
+            for column in range(first[group], first[group + 1]):
+                line = np.uint64(lines[person, column])
+                for combination in range(ends[group], ends[group + 1]):
+                    worths[combination] += flat[line + shown[place]]
+                    place += 1
+            code = rows[group]
+            for row in range(len(total)):
+                total[row] += worths[code[row]]
+        most = np.float32(0.0)
+        for row in range(len(total)):
+            if total[row] > most and owners[row] != people[person]:
+                most = total[row]
+        found[person] = most
+    return found
