@@ -81,7 +81,7 @@ from voile.release.reading import (
 )
 from voile.schema.names import ShownAs
 from voile.table.arrays import Values
-from voile.table.codes import Combinations, encode, look_up
+from voile.table.codes import Combinations, count_pairs, encode, look_up
 from voile_base.ondemand import dataclass
 from voile_base.randomness import Draws, Randomness
 
@@ -303,7 +303,7 @@ class CommonRows:
             names = list(columns)
         elif names:
             texts = [name for name in columns if name not in numbers]
-            names += [name for name in texts if _is_told_by(self, name, names)]
+            names += _told_by(self, texts, names)
         if not names or self.shared(names, _LEAST)[0] >= _BY_CHANCE:
             return None
         own, seen = self.counts(names)
@@ -353,7 +353,7 @@ class BothSides:
     @cached_property
     def is_number(self) -> bool:
         """Whether it holds numbers."""
-        return self.own.dtype.is_numeric()
+        return self.original.dtype(self.name).is_numeric()
 
 
 @dataclass(frozen=True, eq=False)
@@ -394,10 +394,17 @@ def _are_repeated(rows: CommonRows, names: Sequence[str]) -> bool:
     return rows.shared(names, _LEAST)[1] >= 1 - _RARE
 
 
-def _is_told_by(rows: CommonRows, name: str, names: Sequence[str]) -> bool:
-    """Whether each group shows one value of another column."""
-    groups, parts = (int((rows.counts(each)[1] > 0).sum()) for each in (names, [*names, name]))
-    return parts <= (1 + _RARE) * groups
+def _told_by(rows: CommonRows, others: Sequence[str], names: Sequence[str]) -> list[str]:
+    """The other columns of which each group shows one value."""
+    groups = Combinations.of([(seen := rows.places(names)[1], int(seen.max()) + 1)])
+    most = (1 + _RARE) * len(groups.rows)
+    told = []
+    for name in others:
+        codes, distinct = rows.codes[name]
+        shown = codes[rows.people :], distinct
+        if len(count_pairs((groups.index, len(groups.rows)), shown)[0]) <= most:
+            told.append(name)
+    return told
 
 
 def _coordinates(

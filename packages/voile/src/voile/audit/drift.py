@@ -214,6 +214,11 @@ class _WholeRows:
         units = beside.units[ORIGINAL], beside.units[CONTROL]
         return cls((people[ORIGINAL], people[CONTROL]), file, units, places)
 
+    @cached_property
+    def totals(self) -> tuple[NDArray[np.uint64], ...]:
+        """The sums of all columns: of both sides, and of the file."""
+        return tuple(each.sum(axis=0) for each in (*self.people, self.file))
+
     def people_in_file(self, side: int, rows: _Mask) -> int:
         """How many people have one of these rows whole in the file."""
         if len(self.file) < 2:
@@ -243,19 +248,22 @@ class _WholeRows:
         Besides, how probable as many are by chance.  ``left_out``: by column, shape (p,), rows
         whose value is not compared.
         """
-        sums = [each[list(kept)].sum(axis=0) for each in (*self.people, self.file)]
-        ends = np.cumsum([len(each) for each in sums])[:-1]
-        distinct, places = np.unique(np.concatenate(sums), return_inverse=True)
-        own, other, file = np.split(places, ends)
-        in_own, in_file = (_marked(side, len(distinct)) for side in (own, file))
+        gone = [at for at in range(len(self.places)) if at not in kept]
+        own, other, file = (
+            total - each[gone].sum(axis=0)
+            for total, each in zip(self.totals, (*self.people, self.file), strict=True)
+        )
+        own, file = np.unique(own), np.unique(file)
         compared = ~np.any([left_out[at] for at in kept], axis=0)
-        unit, other = self.units[CONTROL][compared], other[compared]
+        unit = self.units[CONTROL][compared]
+        distinct, other = np.unique(other[compared], return_inverse=True)
+        in_own, in_file = (_stand_in(distinct, side) for side in (own, file))
 
         def persons(mask: _Mask) -> int:
             return int(_marked(unit[mask], len(self.units[CONTROL])).sum())
 
         found, chance = persons(in_file[other]), persons(in_own[other])
-        sizes = [int(side.sum()) for side in (in_file, in_own)]
+        sizes = len(file), len(own)
         owners = np.bincount(
             np.unique(other * len(self.units[CONTROL]) + unit) // len(self.units[CONTROL]),
             minlength=len(distinct),
@@ -263,11 +271,19 @@ class _WholeRows:
         several = persons(in_own[other] | (owners > 1)[other])
         scale = max(1.0, sizes[0] / max(sizes[1], 1))
         if several <= _RARE * len(unit):
-            scale *= sizes[1] / max(int((in_own | _marked(other, len(distinct))).sum()), 1)
+            scale *= sizes[1] / max(sizes[1] + int((~in_own).sum()), 1)
             chance = several
         share = TIMES * scale / (1 + TIMES * scale)
         probability = float(special.bdtrc(found - 1, found + chance, share)) if found else 1.0
         return found, chance, probability
+
+
+def _stand_in(distinct: NDArray[np.uint64], sums: NDArray[np.uint64]) -> _Mask:
+    """Which of some numbers stand among others; both ascend."""
+    if not len(sums):
+        return np.zeros(len(distinct), dtype=np.bool_)
+    found: _Mask = sums[np.minimum(np.searchsorted(sums, distinct), len(sums) - 1)] == distinct
+    return found
 
 
 def _marked(codes: _Indices, size: int) -> _Mask:

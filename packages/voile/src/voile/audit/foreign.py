@@ -360,7 +360,8 @@ def _same(own: NDArray[np.integer], shown: NDArray[np.integer]) -> bool:
 
     def agreement(by: int) -> float:
         first, second = (own[by:], shown) if by > 0 else (own, shown[-by:])
-        return float(np.equal(first[: len(second)], second[: len(first)]).mean())
+        equal = np.equal(first[: len(second)], second[: len(first)])
+        return np.count_nonzero(equal) / len(equal)
 
     at, off = _at_and_off(agreement)
     share = min(max(float(np.mean(off)), 1 / len(own)), 1.0)
@@ -369,7 +370,14 @@ def _same(own: NDArray[np.integer], shown: NDArray[np.integer]) -> bool:
 
 def _peaks(own: Floats, shown: Floats) -> bool:
     """Whether standardized numbers go together at the same places."""
-    at, off = _at_and_off(lambda by: float((own * np.roll(shown, by)).mean()))
+    rows = len(own)
+
+    def agreement(by: int) -> float:
+        first = by % rows  # the place to which the first number moves, the last ones before it
+        both = own[first:] @ shown[: rows - first], own[:first] @ shown[rows - first :]
+        return float(sum(both)) / rows
+
+    at, off = _at_and_off(agreement)
     return bool(at - max(off) > _POSITIONS_BEYOND / np.sqrt(len(own)))
 
 

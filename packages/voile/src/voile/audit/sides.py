@@ -52,7 +52,7 @@ from voile.release.recounting import Recount
 from voile.schema.plan import Plan
 from voile.schema.roles import Roles
 from voile.table.arrays import Frame
-from voile.table.codes import encode, look_up
+from voile.table.codes import look_up
 from voile.table.opening import Read, plain
 from voile.table.places import laid_out, place_of
 from voile.table.profile import Inspected
@@ -144,6 +144,8 @@ class _Places:
         """The columns that tell no rows apart."""
 
         def tells_apart(name: str) -> bool:
+            if not all(_may_differ(side[name]) for side in (self.own, self.control)):
+                return False
             both = np.split(self.hashes(name), [self.own.height])
             return all(pl.Series(s).n_unique() >= _DISTINCT * max(len(s), 1) for s in both)
 
@@ -159,11 +161,27 @@ class _Places:
         return total
 
 
+def _may_differ(column: pl.Series) -> bool:
+    """Whether a column can have as many different values as one that tells rows apart."""
+    most = len(column)
+    if isinstance(column.dtype, pl.Enum):
+        most = len(column.dtype.categories) + 1
+    elif column.dtype.is_integer() and column.null_count() < len(column):
+        low, high = column.min(), column.max()
+        assert isinstance(low, int)
+        assert isinstance(high, int)
+        most = high - low + 2
+    return most >= _DISTINCT * len(column)
+
+
 def _value_hashes(column: pl.Series) -> Hashes:
     """A hash of each value, alike for texts that differ in capitals, spaces or forms of letters."""
-    if isinstance(column.dtype, pl.Categorical | pl.Enum):
-        coded = encode(column)
-        return look_up(_folded(coded.values).hash(0).to_numpy(), coded.codes)
+    if isinstance(column.dtype, pl.Enum):  # as texts stand in the files of an audit
+        texts = column.dtype.categories.append(pl.Series([None], dtype=pl.String))
+        codes = column.to_physical()
+        if codes.null_count():
+            codes = codes.cast(pl.UInt32).fill_null(len(texts) - 1)
+        return look_up(_folded(texts).hash(0).to_numpy(), codes.to_numpy())
     plain = _folded(column) if column.dtype == pl.String else column
     return plain.hash(0).to_numpy()
 

@@ -272,15 +272,15 @@ class People:
             values = values.cast(pl.String)
         return as_dates(with_missing(values, self.plan.missing), self.described(name))
 
+    def dtype(self, name: str) -> pl.DataType:
+        """The type of the values of a column, as the plan types them."""
+        coded = isinstance(self.frame[name].dtype, pl.Categorical | pl.Enum)
+        return (self.coded(name).values if coded else self.column(name)).dtype
+
     def distinct_texts(self, name: str) -> tuple[pl.Series, Place]:
         """The values of a column as texts, which may repeat, and which of them each row has."""
-        held = self.frame[name]
-        if not isinstance(held.dtype, pl.Categorical | pl.Enum):
-            column = self.coded_finite(name)
-            return texts_of_distinct(column.values), column.codes
-        column = encode(held)
-        known = People(pl.DataFrame([column.values.alias(name)]), self.plan)
-        return pl.Series(texts_of(known.column(name)), dtype=pl.String), column.codes
+        column = self.coded_finite(name)
+        return texts_of_distinct(column.values), column.codes
 
     def described(self, name: str) -> ColumnPlan:
         """What the plan says of a column."""

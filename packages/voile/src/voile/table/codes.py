@@ -451,16 +451,23 @@ def _encode_text(column: pl.Series) -> tuple[pl.Series, Codes]:
 
 
 def _of_categories(categories: pl.Series) -> tuple[pl.Series, Codes]:
-    distinct = categories.unique()
-    codes = distinct.drop_nulls().to_physical().to_numpy().astype(np.int64)
-    size = int(codes.max(initial=-1)) + 1
-    rank = np.full(size + 1, len(codes), dtype=np.int32)
-    rank[codes] = np.arange(len(codes), dtype=np.int32)
-    values = distinct.drop_nulls().cast(pl.String)
-    if distinct.null_count():
+    physical = categories.to_physical()
+    most = physical.max()
+    size = 1 + most if isinstance(most, int) else 0
+    if missing := physical.null_count() > 0:
+        physical = physical.cast(pl.UInt32).fill_null(size)
+    numbers = physical.to_numpy()
+    if isinstance(categories.dtype, pl.Enum):
+        codes = np.flatnonzero(count_codes(numbers, size + 1)[:size])
+        values = gathered(categories.dtype.categories.alias(categories.name), codes)
+    else:
+        distinct = categories.unique().drop_nulls()
+        codes, values = distinct.to_physical().to_numpy(), distinct.cast(pl.String)
+    rank = np.full(size + 1, len(codes), dtype=code_type(len(codes) + 1))
+    rank[codes] = np.arange(len(codes), dtype=rank.dtype)
+    if missing:
         values = values.extend(pl.Series(categories.name, [None], dtype=pl.String))
-    physical = categories.to_physical().cast(pl.UInt32).fill_null(size).to_numpy()
-    return values, rank[physical]
+    return values, look_up(rank, numbers)
 
 
 def _ascending(values: pl.Series, codes: Codes) -> DictionaryColumn:

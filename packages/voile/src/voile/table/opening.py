@@ -395,8 +395,11 @@ def _parts(place: Place) -> Iterator[Sequence[str] | None]:
     if is_whole(place) or not isinstance(place, Path) or not place.is_file():
         yield None
         return
-    names = [*list_columns(place)]
     most = _AT_A_TIME_OF_PARQUET if place.suffix == ".parquet" else _AT_A_TIME
+    if place.stat().st_size < most:
+        yield None
+        return
+    names = [*list_columns(place)]
     passes = min(len(names), place.stat().st_size // most + 1)
     step = -(-len(names) // passes)
     yield from (names[start : start + step] for start in range(0, len(names), step))
