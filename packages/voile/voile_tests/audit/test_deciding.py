@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from voile.audit import examine
-from voile.audit.common_rows import _is_told_by, _uncertainty
+from voile.audit.common_rows import CommonRows, _told_by, _uncertainty
 from voile.audit.counting import ROWS, risks_of_rehearsal
 from voile.audit.examine import _as_an_id
 from voile.audit.foreign import as_release
@@ -222,10 +222,8 @@ def test_a_column_is_told_by_groups_of_which_one_in_fifty_shows_a_second_value(
 ) -> None:
     """Counted are the different rows of the file, with the column and without."""
 
-    def counts(names: list[str]) -> tuple[Any, np.ndarray]:
-        seen = np.zeros(60)
-        seen[: {1: 50, 2: parts}[len(names)]] = 2
-        return None, seen
-
-    rows: Any = SimpleNamespace(counts=counts)
-    assert _is_told_by(rows, "town", ["age"]) == told
+    groups, more = np.arange(50), np.arange(parts - 50)
+    age = np.concatenate([groups, groups, more])
+    town = np.repeat([0, 1], [100, parts - 50])
+    rows = CommonRows({"age": (age, 50), "town": (town, 2)}, 50, {}, {})
+    assert (_told_by(rows, ["town"], ["age"]) == ["town"]) == told
