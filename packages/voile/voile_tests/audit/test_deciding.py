@@ -221,7 +221,6 @@ def test_a_column_is_told_by_groups_of_which_one_in_fifty_shows_a_second_value(
     parts: int, *, told: bool
 ) -> None:
     """Counted are the different rows of the file, with the column and without."""
-
     groups, more = np.arange(50), np.arange(parts - 50)
     age = np.concatenate([groups, groups, more])
     town = np.repeat([0, 1], [100, parts - 50])

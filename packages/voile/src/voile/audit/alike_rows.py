@@ -489,7 +489,7 @@ def _of_kinds(ranks, kind, cut, counts):  # type: ignore[no-untyped-def]
     total, left = counts
     before, square, both, every = 0, 0, 0, 0
     for place in range(len(kind)):  # without branches, that no processor could foretell
-        goes, one = np.int64(ranks[place] <= cut), kind[place]
+        goes, one = int(ranks[place] <= cut), kind[place]
         square += goes * (2 * left[one] + 1)
         both += goes * total[one]
         every += total[one]
