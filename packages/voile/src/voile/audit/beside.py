@@ -602,7 +602,7 @@ class Likeness:
         All rows of a cell are as near to a person in its column, which divides that out of their
         sum.  What weighs nothing by all columns is nothing beside the likeliest row by the others.
         """
-        return votes / np.exp(self._column(place, people))
+        return np.asarray(votes / np.exp(self._column(place, people)), np.float32)
 
     def by_rows(self) -> Iterator[tuple[slice, Singles]]:
         """By all columns, for some of the different rows at a time, shape (rows, t).
