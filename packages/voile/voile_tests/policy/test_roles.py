@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from voile.policy.case import Case
 from voile.policy.criteria.identifiers import DeclaredRoles
 from voile.policy.ruling import Ruling, Waiver
 from voile.policy.stated import StatedPolicy
+from voile.schema.plan import parse_plan
+from voile.study.single import make_study
 from voile_tests.policy.cases import voile
 from voile_tests.release.makes import make, people
 
@@ -67,3 +70,17 @@ def test_shipped_policies_ask_for_roles(template: str) -> None:
     """The worst risk of a person follows the roles of the plan, so that these are a criterion."""
     kinds = [one.kind for one in StatedPolicy.read(template).policy.criteria]
     assert "roles" in kinds
+
+
+def test_quasi_identifiers_that_look_sensitive_are_confirmed_where_none_is_sensitive(
+    tmp_path: Path,
+) -> None:
+    """Calling a diagnosis known leaves nothing to count: somebody says so by the column's name."""
+    table = pl.DataFrame({"age": [30, 40] * 20, "diagnosis": ["flu", "gout"] * 20})
+    roles = {"person": "row", "quasi_identifiers": ["age", "diagnosis"]}
+    method = {"name": "generalization", "k": 5}
+    make_study(table, parse_plan({"roles": roles, "method": method}), tmp_path / "all")
+    assert [*Case.open(tmp_path / "all").unexamined.values()] == [("diagnosis",)]
+    one = {**roles, "quasi_identifiers": ["age"], "sensitive": ["diagnosis"]}
+    make_study(table, parse_plan({"roles": one, "method": method}), tmp_path / "one")
+    assert not Case.open(tmp_path / "one").unexamined

@@ -160,3 +160,17 @@ def test_how_long_a_race_took_is_a_text_that_others_may_know(tmp_path: Path) -> 
     found = _proposal(tmp_path, "Net time", values)
     assert (found.role, found.kind) == ("quasi", "nominal")
     assert not found.guessed
+
+
+def test_codes_of_staff_and_degrees_of_places_are_no_groups(tmp_path: Path) -> None:
+    """An id of few couriers, a doctor's name, and coordinates of a whole country under one stem."""
+    names = ["Ana Pop", "Ion Rus", "Dan Ilie", "Ema Stan", "Ilie Dobre"] * 40
+    lines = (
+        f"D00{i % 4},{names[i]},{50 + i * 0.02591:.5f},{30 + i * 0.10133:.5f},2.14.{i % 3}.{i % 2}"
+        for i in range(200)
+    )
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(["courier_id,medic,place_la,place_lo,grouper_ver", *lines]) + "\n")
+    withheld = ("courier_id", "medic", "place_la", "place_lo")
+    assert not {_proposed(path, name).role for name in withheld} & {"quasi", "sensitive"}
+    assert _proposed(path, "grouper_ver").role == "quasi"

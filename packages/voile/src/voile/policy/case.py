@@ -25,6 +25,7 @@ from voile.release.claims import CLAIMS, Claim
 from voile.release.folder import BESIDE, DOCUMENT, SIGNATURES, digest_of, release_document
 from voile.release.recounting import read_recounted
 from voile.release.release import Release
+from voile.schema.names import meaning_of
 from voile.study.documents import read_record
 from voile.study.original import fingerprint
 from voile.study.record import AttackDocument, MeasureDocument, RiskDocument, StudyRecord
@@ -49,6 +50,8 @@ AUDIT = "audit.json"
 AUDITOR = "auditor.json"
 """Beside the record of an audit: who has made it, where somebody has signed it."""
 _RECORD = "record.json"
+_LETTERS = 4
+"""Of a word that alone says what a column means: shorter ones mean something else elsewhere."""
 
 
 @closed
@@ -106,6 +109,22 @@ class Case:
         return {one.name: one.reason for one in left_out}
 
     @property
+    def _no_secrets(self) -> Mapping[str, tuple[str, ...]]:
+        """Statements on quasi-identifiers of a study that seem sensitive, where no column is so."""
+        if self.record is None or isinstance(self.record, AuditRecord):
+            return {}
+        roles = self.record.plan.get("roles", {})
+        if roles.get("sensitive"):
+            return {}
+        told = "which looks sensitive and is a quasi-identifier, is no secret of anybody"
+        seem = (
+            name
+            for name in roles.get("quasi_identifiers", ())
+            if (meaning := meaning_of(name, _LETTERS)) and meaning.role == "sensitive"
+        )
+        return {f"Column {name!r}, {told}": (name,) for name in seem}
+
+    @property
     def unexamined(self) -> Mapping[str, tuple[str, ...]]:
         """What somebody must make sure of, since no adversary has read it as an insider could.
 
@@ -113,10 +132,11 @@ class Case:
 
         Of an audit: columns that have the name of none of the original, that hold labels which
         nobody explains, or that show identifiers.  They are named as in the file, which is
-        published.  And what the file holds beside its table.
+        published.  And what the file holds beside its table.  Of a study without a sensitive
+        column: quasi-identifiers that look like one, of which nothing counts the disclosure.
         """
         if not isinstance(self.record, AuditRecord):
-            return {}
+            return self._no_secrets
         named = "which has the name of no column of the original"
         found = dict.fromkeys(self.record.unused, named)
         for column in self.record.columns:

@@ -349,9 +349,10 @@ def _thing(details: ColumnDetails, called: str) -> ColumnProposal | None:
     share = profile.distinct / max(1, details.rows - profile.missing)
     things = are_of_things(details.sample, shared=details.look().is_shared())
     if share > TELLING or details.machine_made or things:
-        return ColumnProposal(
-            details, "identifier", "code", "its name and its many values say that it tells apart"
-        )
+        why = "its name and its many values say that it tells apart"
+        return ColumnProposal(details, "identifier", "code", why)
+    if may_be := of_staff(details.profile.name, details.sample):
+        return unclear(details, "code", may_be)
     why = "few codes, though its name is that of an id"
     return ColumnProposal(details, "quasi", "nominal", why)
 
@@ -368,10 +369,8 @@ def _date(details: ColumnDetails, called: str) -> ColumnProposal | None:
     short = _century_asked(details, first, called)
     if short is not None and (short.role == "drop" or not others):
         return short
-    question: str | None = None
-    if others:
-        told = " and ".join(f'"{each}"' for each in details.date_formats)
-        question = f"the dates fit {told}: which one is it?"
+    told = " and ".join(f'"{each}"' for each in details.date_formats)
+    question = f"the dates fit {told}: which one is it?" if others else None
     return ColumnProposal(details, "quasi", "date", why, date_format=first, question=question)
 
 
@@ -476,7 +475,9 @@ def _tells_though_named(details: ColumnDetails, meaning: Meaning) -> str | None:
     if details.profile.type != "text" or details.bands or details.look().is_flag():
         return None
     texts, places = details.sample, meaning.kind == "geography"
-    named_after = fits(_OF_A_PERSON, words_of(details.profile.name))
+    named_after = fits(_OF_A_PERSON, words_of(details.profile.name)) or (
+        looks_like_full_names(texts) and of_staff(details.profile.name, texts)
+    )
     if named_after and not looks_like_groups(texts):
         return PERSONS
     told = told_within(texts, places=places)

@@ -328,7 +328,7 @@ def _with_grids(columns: list[ColumnProposal]) -> list[ColumnProposal]:
     mended = list(columns)
     for place, (one, other) in enumerate(pairwise(columns)):
         published = any(each.role in {"quasi", "sensitive"} for each in (one, other))
-        if published and _are_degrees(one.details, other.details):
+        if published and (_are_degrees(one.details, other.details) or _are_places(one, other)):
             mended[place : place + 2] = [
                 unclear(each.details, each.kind, "positions") for each in (one, other)
             ]
@@ -369,6 +369,19 @@ def _are_degrees(one: ColumnDetails, other: ColumnDetails) -> bool:
     fine = min(share_of(each.sample, _THOUSANDTHS.fullmatch) for each in (one, other))
     low, high = sorted(max(map(abs, end)) for end in found)
     return fine > ALONE / 2 and 1 < low <= _LATITUDES and high <= 2 * _LATITUDES
+
+
+def _are_places(one: ColumnProposal, other: ColumnProposal) -> bool:
+    """Whether names that begin alike, one of a place, have numbers as fine as degrees are."""
+    (first, *_), (second, *_) = (words_of(each.name) or [""] for each in (one, other))
+    meanings = [meaning_of(each.name) for each in (one, other)]
+    if first != second or not any(each and each.kind == "geography" for each in meanings):
+        return False
+    found = [each.details for each in (one, other)]
+    ends = [each.extremes for each in found if each.profile.type == "decimal" and not each.whole]
+    fine = min(share_of(each.sample, FINELY_WRITTEN.fullmatch) for each in found)
+    within = [max(map(abs, end)) <= 2 * _LATITUDES for end in ends if end is not None]
+    return len(within) > 1 and all(within) and fine > ALONE / 2
 
 
 def _is_number_of_nothing(column: ColumnProposal) -> bool:

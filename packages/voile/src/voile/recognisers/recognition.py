@@ -172,7 +172,8 @@ class ListedRecogniser:
         """The texts in which a format stands; none where these are few."""
         if look.type != "text" or not self.formats:
             return []
-        if self.key == "ip-address" and meaning_of(look.name) == meaning_of("firmware"):
+        versions = meaning_of(look.name) == meaning_of("firmware")
+        if self.key == "ip-address" and (versions or fits(_VERSIONS, words_of(look.name))):
             return []  # versions of four numbers
         found = [text for text in _holding_any(look.filled) if self.finds(text)]
         return found if len(found) >= _WITHIN * len(look.filled) else []
@@ -215,6 +216,8 @@ _TOLD_BY_FEW = frozenset(
 """What is told by how values are written, however few they are: homes of a whole street."""
 _LOOSE = frozenset({"telephone"})
 """Written so freely, with digits and marks, that whatever else values may be comes first."""
+_VERSIONS = ("ver", "vers", "version*", "fw", "firmware", "sw", "software", "build")
+"""Words of names of columns of versions, of which some have four numbers as addresses have."""
 _CODED = frozenset(
     {"national-id", "telephone", "account", "licence", "medical-record", "beneficiary", "record"}
 )

@@ -179,6 +179,8 @@ _STREET = re.compile(r"(?:[^\W\d_A-Za-z]{2,} ){2,}\d{1,4}")
 _INITIALS = re.compile(r"[^\W\d_]{2,3}|(?:[^\W\d_]\.[ -]{0,2}){2,4}")
 _CODE_OF_STAFF = re.compile(r"[^\W\d_]{0,5}[ ./_-]?\d{2,7}|[^\W\d_A-Za-z]{1,4}")
 _FEW_OF_STAFF = 4
+_OF_ONE = ("id", "ids", "no", "nr", "num", "number")
+"""Words of names of columns whose codes are each of one of the staff, however few they are."""
 _TOLD_BY = 2
 """Words of a column's name that say no more than who: "changed by", "nurse name"."""
 _ANSWERS = frozenset(
@@ -496,7 +498,8 @@ def of_staff(name: str, texts: Sequence[str]) -> str | None:
     if looks_like_full_names(texts) and not looks_like_groups(texts):
         return "names of persons"
     if share_of(texts, _CODE_OF_STAFF.fullmatch) > ALONE:
-        return "codes of single persons of the staff" if len(texts) > _FEW_OF_STAFF else None
+        single = len(texts) > _FEW_OF_STAFF or fits(_OF_ONE, words)
+        return "codes of single persons of the staff" if single else None
     of_groups = share_of(texts, lambda text: bool(group_words() & set(_plain(text).split())))
     if len(words) > _TOLD_BY or of_groups > _SOME_GROUPS or are_answers(texts):
         return None
