@@ -386,9 +386,9 @@ def _costs_of(comparison: StudyComparison) -> list[_Cost]:
     return sorted(found, key=lambda cost: cost.epsilon)
 
 
-def _chosen_before(project: Project) -> dict[str, dict[str, list[Any]]]:
+def _chosen_before(project: Project) -> dict[str, dict[str, list[object]]]:
     """What the newest try of each method has tried of each parameter, as its form states it."""
-    found: dict[str, dict[str, list[Any]]] = {}
+    found: dict[str, dict[str, list[object]]] = {}
     for folder in project.numbered("tries"):
         try:
             method = tomllib.loads(_tried_plan(project, folder.name)).get("method")

@@ -243,7 +243,7 @@ def _facts(dossier: Dossier) -> Iterator[tuple[str, Any]]:
     yield SEEDLESS, PUBLISHABLE[fit]
 
 
-def _missing_rows(dossier: Dossier) -> Iterator[tuple[str, Any]]:
+def _missing_rows(dossier: Dossier) -> Iterator[tuple[str, object]]:
     """Rows of the table that the release does not show; private."""
     record = dossier.record
     if isinstance(record, StudyRecord):
