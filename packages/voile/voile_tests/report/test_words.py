@@ -216,19 +216,20 @@ def test_the_reidentification_risk_is_told_at_worst_and_on_average_for_both_intr
     (_, at_worst), (_, on_average) = found.sentences
     assert at_worst.replace("\xa0", " ") == (
         "at most 4 % (one in 25) for an intruder who knows the quasi-identifiers alone; "
-        "100 % for one who knows illness and days (the most of any one to three columns, counted "
-        "on a rehearsal)."
+        "100 % for one who knows illness and days (the most of all sets of columns that were "
+        "looked at, counted on a rehearsal)."
     )
     assert on_average.replace("\xa0", " ") == (
         "2 %, the chance over all persons of choosing theirs among the rows that fit, for the "
-        "quasi-identifiers alone; 15.4 % for one who knows illness, days and paid (the most of any "
-        "one to three columns, counted on a rehearsal)."
+        "quasi-identifiers alone; 15.4 % for one who knows illness, days and paid (the most of all "
+        "sets of columns that were looked at, counted on a rehearsal)."
     )
     assert "one in 3, one in 5, one in 11 and one in 20. EMA" in found.limits
     counted = [{**one, "notes": []} for one in risks]
     found = reidentified(replace(record(attacks=(prosecutor,)), risks=counted))
     assert found is not None
-    assert "(the most of any one to three columns, counted on the file)" in found.sentences[0][1]
+    told = "(the most of all sets of columns that were looked at, counted on the file)"
+    assert told in found.sentences[0][1]
 
 
 def test_a_reidentification_risk_that_others_may_exceed_is_not_told() -> None:

@@ -421,7 +421,7 @@ def reidentified(record: StudyRecord | AuditRecord) -> ReidentificationRisk | No
     counted = [one for one in all_counted if not quasi or set(_known(one)) - quasi]
     rehearsed = any(REHEARSED in one["notes"] for one in all_counted)
     file = "a rehearsal" if rehearsed else "the file"
-    where = f"the most of any one to three columns, counted on {file}"
+    where = f"the most of all sets of columns that were looked at, counted on {file}"
     return ReidentificationRisk(
         worst=rates.worst,
         mean=rates.success,
