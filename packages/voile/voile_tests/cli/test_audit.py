@@ -169,12 +169,15 @@ def test_a_release_of_voile_is_judged_without_its_document(files: Path) -> None:
 def test_without_a_learner_the_nearest_rows_infer(
     files: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where scikit-learn is not installed, an audit says so and goes on."""
+    """Where Numba and scikit-learn are not installed, an audit says so and goes on."""
     for module in ("voile.audit.alike_rows", "voile.audit.examine"):
+        monkeypatch.setattr(f"{module}.compiles", lambda: False)
+    for module in ("voile.audit.copying", "voile.audit.examine"):
         monkeypatch.setattr(f"{module}.find_spec", lambda name: None)
     assert _audit(files, "copy.parquet", "--attacks", "prosecutor").exit_code == 0
     record = AuditRecord.read(files / "out" / "audit.json")
-    assert any("scikit-learn is not installed" in notice for notice in record.notices)
+    for library in ("Numba", "scikit-learn"):
+        assert any(f"{library} is not installed" in notice for notice in record.notices)
     assert any(risk["risk"] == "inference" and risk["found"] for risk in record.risks)
 
 
