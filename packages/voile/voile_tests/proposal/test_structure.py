@@ -562,6 +562,8 @@ def test_numbers_of_policies_are_no_versions_and_degrees_are_places(tmp_path, na
         ("N_MEC_ENF", range(40_100, 40_160)),
         ("zz", ("AH", "EK", "JK", "mv", "ps", "hh")),
         ("担当", ("田", "佐", "高", "伊", "渡", "山")),
+        ("zz", ["ر.ق", "س.ع", "م.ح"]),
+        ("zz", ["გ.ბ", "ნ.ქ", "ა.კ", "დ.ლ"]),
     ],
 )
 def test_codes_and_initials_of_single_persons_of_the_staff_are_left_out(tmp_path, name, values):

@@ -176,7 +176,7 @@ _CLOCK = re.compile(
 )
 """A clock, alone or behind a day; "am" and "오전" may stand before it."""
 _STREET = re.compile(r"(?:[^\W\d_A-Za-z]{2,} ){2,}\d{1,4}")
-_INITIALS = re.compile(r"[^\W\d_]{2,3}|(?:[^\W\d_]\.[ -]{0,2}){2,4}")
+_INITIALS = re.compile(r"[^\W\d_]{2,3}|(?:[^\W\d_]\.[ -]{0,2}){1,3}[^\W\d_]\.?")
 _CODE_OF_STAFF = re.compile(r"[^\W\d_]{0,5}[ ./_-]?\d{2,7}|[^\W\d_A-Za-z]{1,4}")
 _FEW_OF_STAFF = 4
 _OF_ONE = ("id", "ids", "no", "nr", "num", "number")
@@ -465,14 +465,15 @@ def are_initials(texts: Sequence[str]) -> bool:
     """
     if share_of(texts, _INITIALS.fullmatch) <= ALONE:
         return False
+    pointed = share_of(texts, lambda text: "." in text) >= ALONE / 2
+    if pointed and not all(text.isascii() and text.islower() for text in texts):
+        return True  # small letters of Latin with points are "a.m." and "e.g."
     cased = all(text != text.swapcase() and text in {text.lower(), text.upper()} for text in texts)
     if len(texts) > _SINGLE and cased and any(map(str.islower, texts)):
         unspoken = share_of(texts, lambda text: not _VOWEL.search(_plain(text)))
         return unspoken >= _UNSPOKEN and share_of(texts, _is_of_groups) < _SOME_GROUPS
     if any(text != text.upper() for text in texts):
         return False
-    if share_of(texts, lambda text: "." in text) >= ALONE / 2:
-        return True
     if not any(text != text.swapcase() for text in texts):
         return False  # in scripts without capitals so many letters are a word, or a whole name
     return len(texts) > _SINGLE and {len(text) for text in texts} in ({2}, {2, 3})
