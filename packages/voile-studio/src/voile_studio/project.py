@@ -44,7 +44,7 @@ from decimal import Decimal, InvalidOperation
 from hashlib import blake2b
 from pathlib import Path
 
-from voile.ledger import Ledger
+from voile.ledger import Ledger, SeriesSummary
 from voile.report.words import listed
 from voile.schema.budget import BudgetPlan
 from voile.schema.plan import Plan
@@ -58,6 +58,8 @@ __all__ = [
     "FoundFile",
     "Project",
     "Start",
+    "json_of",
+    "release_json",
     "told",
 ]
 
@@ -355,6 +357,11 @@ class Project:
         replace_private_file(self.folder / "project.json", text)
 
     @property
+    def other_files(self) -> list[FoundFile]:
+        """The files that may be tables, but for that of the project."""
+        return [one for one in self.start.files() if one.name != self.source_name]
+
+    @property
     def columns(self) -> list[str]:
         """The names of the table's columns; none before it was looked at."""
         return [str(column["name"]) for column in self.jobs.found("inspect").get("columns", [])]
@@ -376,11 +383,7 @@ class Project:
 
     def stands(self, release: Path) -> bool:
         """Whether a release is fit for publication, and nobody has withdrawn it."""
-        try:
-            said = json.loads((release / "release" / "release.json").read_text(encoding="utf-8"))
-            fit = bool(said["publishable"])
-        except (OSError, ValueError, KeyError, TypeError):
-            return False
+        fit = bool(release_json(release).get("publishable"))
         return fit and not self.withdrawal_of(release).is_file()
 
     @property
@@ -511,13 +514,13 @@ class Project:
 
         By their numbers in this project.
         """
-        known = Ledger(self.ledger).series() if self.ledger.is_file() else []
-        mine = next((one for one in known if one.terms.name == series), None)
+        mine = _recorded(self, series)
         ids = {one.release_id for one in mine.versions} if mine else set[str]()
         withdrawn = [
             int(folder.name)
             for folder in reversed(self.numbered("releases"))
-            if self.withdrawal_of(folder).is_file() and _release_id(folder) in ids
+            if self.withdrawal_of(folder).is_file()
+            and str(release_json(folder).get("release_id")) in ids
         ]
         return len(ids), withdrawn
 
@@ -542,13 +545,18 @@ class Project:
         return "is not charged: this method spends no budget, and the plan has no series"
 
 
-def _release_id(folder: Path) -> str:
-    """The id of a release; empty where it cannot be read."""
+def release_json(release: Path) -> Document:
+    """What ``release.json`` of a release says; empty where there is none, or it cannot be read."""
+    return json_of(release / "release" / "release.json")
+
+
+def json_of(path: Path) -> Document:
+    """A document on disk; empty where there is none, or it cannot be read."""
     try:
-        said = json.loads((folder / "release" / "release.json").read_text(encoding="utf-8"))
-        return str(said["release_id"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return ""
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _ours(folder: Path) -> bool:
@@ -599,9 +607,14 @@ def _of_budget(project: Project, limit: BudgetPlan, price: Decimal | None) -> st
     return told
 
 
-def _before(project: Project, series: str) -> str:
+def _recorded(project: Project, series: str) -> SeriesSummary | None:
+    """What the ledger of a project holds of a series; None where it holds nothing."""
     known = Ledger(project.ledger).series() if project.ledger.is_file() else []
-    mine = next((one for one in known if one.terms.name == series), None)
+    return next((one for one in known if one.terms.name == series), None)
+
+
+def _before(project: Project, series: str) -> str:
+    mine = _recorded(project, series)
     if mine is None or not mine.versions:
         return "as its first"
     after = f"after {len(mine.versions)}"

@@ -14,7 +14,6 @@ its plan says so.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -30,15 +29,13 @@ from voile_base.durable import replace_private_file
 from voile_base.errors import InputError, RefusedError
 from voile_base.values import Document, Json
 from voile_studio.jobs import Job
-from voile_studio.project import Project
-from voile_studio.screens.data import columns_of
+from voile_studio.project import Project, json_of, release_json
 from voile_studio.screens.trying import compared, is_rehearsal, plans_searched
 
 __all__ = [
     "AskedStatement",
     "asked_statements",
     "is_withdrawn",
-    "json_of",
     "keep_ticks",
     "label_of",
     "made_by",
@@ -91,7 +88,7 @@ def statements_of(project: Project, folder: Path, ticks: Sequence[Tick]) -> list
     """The statements of ticks, with what the project knows of each."""
     others = other_releases(project, folder)
     looks, alike = _looks_before(project, folder), _signed_elsewhere(project)
-    left_open = (_document(folder).get("guarantee") or {}).get("leaves_open") or ()
+    left_open = (release_json(folder).get("guarantee") or {}).get("leaves_open") or ()
     found = []
     for tick in ticks:
         alone = _UNPUBLISHED.search(tick.says) is not None
@@ -148,14 +145,11 @@ def other_releases(project: Project, folder: Path) -> str:
 
 def _signed_elsewhere(project: Project) -> str:
     """Other projects of tables with the same columns that have signed a release, a clause."""
-    signed = [
-        one
-        for one in project.start.projects()
-        if one.name != project.name
-        and any(_is_signed(each) and one.stands(each) for each in one.numbered("releases"))
+    found = [
+        one.name
+        for one in project.relatives
+        if any(_is_signed(each) and one.stands(each) for each in one.numbered("releases"))
     ]
-    columns = set(columns_of(project)) if signed else set[str]()
-    found = [one.name for one in signed if columns and columns == set(columns_of(one))]
     if not found:
         return ""
     verb = "has" if len(found) == 1 else "have"
@@ -175,12 +169,8 @@ def _is_signed(folder: Path) -> bool:
 
 
 def _series(folder: Path) -> str:
-    series = _document(folder).get("series")
+    series = release_json(folder).get("series")
     return str(series.get("name") or "") if isinstance(series, dict) else ""
-
-
-def _document(folder: Path) -> Document:
-    return json_of(folder / "release" / "release.json")
 
 
 def verdict_of(folder: Path) -> Document:
@@ -194,18 +184,9 @@ def rulings_of(verdict: Document) -> list[Document]:
     return found if isinstance(found, list) else []
 
 
-def json_of(path: Path) -> Document:
-    """A document on disk; empty where there is none, or it cannot be read."""
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
 def release_line(project: Project, folder: Path) -> Json | None:
     """What a list of releases says of one; None where it cannot be read."""
-    document = _document(folder)
+    document = release_json(folder)
     method = document.get("method")
     if not isinstance(method, dict):
         return None

@@ -209,7 +209,7 @@ def _page(project: Project) -> Json:
         "roles": ROLES,
         "doubts": found.get("rows_as_persons", []),
         "first": found.get("first", []),
-        "files": [one for one in project.start.files() if one.name != project.source_name],
+        "files": project.other_files,
         "marks": _marks_written(project.plan_text),
         "marked": marked[1] if (marked := _MARKED.search(project.plan_text)) else "",
         "digest": project.digest,

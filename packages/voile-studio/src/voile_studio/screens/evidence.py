@@ -31,12 +31,11 @@ from voile_base.errors import InputError, RefusedError
 from voile_base.values import Document, Json
 from voile_studio import commands
 from voile_studio.jobs import told_as_command
-from voile_studio.project import FoundFile, Project
+from voile_studio.project import Project, json_of
 from voile_studio.screens.confirming import (
     AskedStatement,
     asked_statements,
     is_withdrawn,
-    json_of,
     keep_ticks,
     label_of,
     made_by,
@@ -63,7 +62,7 @@ def foreign_routes(pages: Pages) -> APIRouter:
     @router.get("")
     def audits(name: str) -> Response:
         project = pages.project(name)
-        files = _other_tables(project)
+        files = project.other_files
         job = project.jobs.latest("audit")
         command = told_as_command(job.arguments) if job else ""
         found = [one for folder in project.numbered("audits") if (one := _audit(project, folder))]
@@ -84,11 +83,6 @@ def foreign_routes(pages: Pages) -> APIRouter:
         return pages.to(project, "audit")
 
     return router
-
-
-def _other_tables(project: Project) -> list[FoundFile]:
-    """The files that may be tables, but for that of the project."""
-    return [one for one in project.start.files() if one.name != project.source_name]
 
 
 def _control_of(project: Project, named: str) -> str | None:
@@ -165,7 +159,7 @@ def _evidence_page(project: Project, refused: Document | None) -> Json:
         "tries": tries(project),
         "policies": policies(project),
         "remedy_of": remedy_of,
-        "files": _other_tables(project),
+        "files": project.other_files,
         "refused": refused,
     }
 
