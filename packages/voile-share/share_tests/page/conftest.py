@@ -20,6 +20,9 @@ sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright is not 
 
 PATIENCE = 1000 * processes.PATIENCE
 """Milliseconds, for Playwright."""
+_EAST = 12 - time.gmtime().tm_hour
+"""Hours by which the viewers' clocks are ahead of UTC: it is noon there, so that what happened in
+the last hours and what is expected in the next ones is of today."""
 _NO_FAULTS = ("Failed to load resource", "Service Worker registration blocked by Playwright")
 
 
@@ -47,6 +50,11 @@ class Viewer:
     """Addresses of all requests, as the browser tells them: with a fragment if there is one."""
     errors: list[str] = field(default_factory=list)
     """What stands in the console, but for answers that are no success."""
+
+    @staticmethod
+    def clock(at: float) -> str:
+        """The viewer's time of day, as the page writes it."""
+        return time.strftime("%H:%M", time.gmtime(at + 3600 * _EAST))
 
     def open(self, fragment: str, number: str = NUMBER) -> None:
         """Open a link."""
@@ -88,6 +96,7 @@ def viewers(browser: Any, stub: Stub) -> Iterator[Callable[..., Viewer]]:
             **{
                 "viewport": {"width": 360, "height": 640},
                 "locale": "en-GB",
+                "timezone_id": f"Etc/GMT{-_EAST:+}",  # as POSIX writes them: west is positive
                 "service_workers": "block",
                 **options,
             }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
@@ -27,7 +26,7 @@ def test_a_screen_reader_is_told_in_sentences(
     stub.publish(*delivery.report((52.0616, 4.4371), remaining=9_800, displacement=600))
     viewer.says("words", "to the north-east")
     words = viewer.text("words")
-    at = time.strftime("%H:%M", time.localtime(delivery.slot))
+    at = viewer.clock(delivery.slot)
     place = "about 9.8 km from the parcel's destination in a straight line"
     assert f"At {at} the truck was {place}. It was within 1.0 km of" in words
     assert "52.062 degrees north, 4.437 degrees east, 9 times out of 10." in words
