@@ -74,6 +74,28 @@ def test_a_record_is_read_back_as_it_was(files: Path) -> None:
     assert {column["shown"] for column in record.columns} == {"synthetic"}
 
 
+@pytest.mark.parametrize(
+    ("moved", "shown"),
+    [("{birth} + 40", "exact"), ("{birth} + {noise}", "noisy"), ("{birth}", "exact")],
+)
+def test_dates_that_were_moved_are_read_as_days(tmp_path: Path, moved: str, shown: str) -> None:
+    """Dates moved alike are read back, others are near the true ones; none is an unread label."""
+    days = pl.select(birth=pl.int_range(0, 400).sample(400, shuffle=True, seed=5) * 29 % 9_973)
+    born = days.select(birth=pl.date(1960, 1, 1) + pl.duration(days="birth"))["birth"]
+    noise = pl.select(pl.int_range(0, 400).sample(400, shuffle=True, seed=6) % 41 - 20).to_series()
+    shift = {"{birth} + 40": 40, "{birth}": 0}.get(moved, noise)
+    released = born + pl.select(pl.duration(days=shift)).to_series()
+    other = people(400, 4)["sex", "town", "hours"]
+    order = pl.select(pl.int_range(0, 400).sample(400, shuffle=True, seed=7)).to_series()
+    other.with_columns(birth=born).write_csv(tmp_path / "original.csv")
+    other.with_columns(birth=released)[order].write_csv(tmp_path / "moved.csv")
+    found = _audit(tmp_path, "moved.csv", "--attacks", "prosecutor")
+    assert found.exit_code == 0, found.output
+    record = AuditRecord.read(tmp_path / "out" / "audit.json")
+    (column,) = (one for one in record.columns if one["name"] == "birth")
+    assert (column["shown"], column["unread"]) == (shown, [])
+
+
 @pytest.mark.parametrize(("file", "shown"), [("drawn.csv", "noisy"), ("copy.parquet", "exact")])
 def test_a_plan_overrules_what_would_be_found_where_rows_do_not_contradict_it(
     files: Path, file: str, shown: str

@@ -21,6 +21,9 @@ the pairs beyond that are ``_ALIKE`` of the control's rows that are alone in it,
 A table that others hold, beside the original: the columns that both have under one name, and how
 many rows of the original stand in it with their values, and alone.
 
+Dates of a file that the original lacks, such as those that were moved or drawn, are read as days on
+all sides: numbers that noise, shifts and nearness are understood of.
+
 What a file holds beside its table is not read, and travels with it: other sheets, comments and
 pictures of a workbook, metadata of Parquet and Arrow files, other tables of a database.  It is
 named, and a person must vouch for it.
@@ -49,9 +52,9 @@ from voile.publish.registry import read_plan
 from voile.release.folder import DOCUMENT
 from voile.release.reading import People
 from voile.release.recounting import Recount
-from voile.schema.plan import Plan
+from voile.schema.plan import ColumnPlan, Plan
 from voile.schema.roles import Roles
-from voile.table.arrays import Frame
+from voile.table.arrays import Frame, date_form
 from voile.table.codes import look_up
 from voile.table.opening import Read, plain
 from voile.table.places import laid_out, place_of
@@ -79,6 +82,10 @@ _LOOKED_AT = 1 << 18
 """Rows of some of the values that are looked at first."""
 _TELLING = 1 << 12
 """Of them, rows that are alone in the control, from which on they tell enough."""
+_ISO = "%Y-%m-%d"
+"""How dates are written where no plan says it."""
+_FIRST = 100
+"""Rows that are looked at before all are read as dates."""
 
 
 def _shared_people(own: Frame, control: Frame, ids: Collection[str]) -> str | None:
@@ -370,10 +377,13 @@ def read_sides(
         "quasi_identifiers": said.roles.quasi_identifiers,
         "sensitive": said.roles.sensitive,
     }
+    (held, shown, *absent), said = _in_days(
+        [held, shown, *([] if others is None else [others.frame])], said
+    )
     return Sides(
         released=shown,
         original=People(held, said),
-        control=others,
+        control=People(absent[0], said) if absent else None,
         plan=said,
         roles=roles,
         identifiers=told_apart,
@@ -383,6 +393,43 @@ def read_sides(
         auxiliary=beside,
         beside=tuple(beside_the_table(released)),
     )
+
+
+def _in_days(frames: Sequence[pl.DataFrame], plan: Plan) -> tuple[list[pl.DataFrame], Plan]:
+    """The original, the file and the control, with dates that the original lacks as days.
+
+    A plan that explains dates by a hierarchy, or lists them, is believed.
+    """
+    found, columns = list(frames), dict(plan.columns)
+    for name in found[0].columns:
+        said = columns.get(name, ColumnPlan())
+        explained = (said.hierarchy, said.values, said.order) != (None, None, None)
+        if explained or any(name not in frame.columns for frame in frames):
+            continue
+        read = (_dates(frame[name], said.format or _ISO) for frame in frames)
+        sides = [side.to_physical().alias(name) for side in read if side is not None]
+        if len(sides) < len(frames):
+            continue
+        own, shown = sides[0].drop_nulls(), sides[1].drop_nulls()
+        if not len(own) or shown.is_in(own.implode()).all():
+            continue
+        found = [frame.with_columns(side) for frame, side in zip(found, sides, strict=True)]
+        columns[name] = replace(said, type=None, kind=None, format=None)
+    return found, replace(plan, columns=columns)
+
+
+def _dates(column: pl.Series, date_format: str) -> pl.Series | None:
+    """The dates of a column; None where a cell that is not empty is none."""
+    if column.dtype == pl.Date:
+        return column
+    if not (isinstance(column.dtype, pl.Categorical | pl.Enum) or column.dtype == pl.String):
+        return None
+    form = date_form(date_format)
+    if not form.admits(column.head(_FIRST).cast(pl.String)):
+        return None
+    texts = column.cast(pl.String)
+    found = form.read(texts)
+    return found if found.dtype == pl.Date and found.null_count() == texts.null_count() else None
 
 
 def _auxiliary(
