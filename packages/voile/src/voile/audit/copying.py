@@ -2,22 +2,25 @@
 
 An average over thousands says nothing of the few whose rows were copied, whole or nearly. Each
 person of the original and of the control is held against all rows by all columns (``closest``), and
-has five scores: what the closest row lacks to a perfect one; how much closer it is than the closest
+has six scores: what the closest row lacks to a perfect one; how much closer it is than the closest
 other person of either side, for who has look-alikes is hidden by them; how much closer it is than
 is usual for people as rare as this one; how rare is what agrees with a row that has all but two of
 the person's values (``_whole_rows``); and with any row, times the share of columns that agree, by
-which one person stands out who was copied whole (``_agreeing_rows``). By each set of columns that
-an outsider may know there is another score: how rare the person's values are, where a row shows
-just these. And boosted trees, where scikit-learn is installed, learn to tell rows of the file from
-half of the people of both sides, and are asked of the other half (``_by_trees``); they are left out
-where columns alone tell the sides apart, which they would learn. Which people of the original the
-control does not explain is told by ``Excess``. Comparing with what a reference fits is the density
-ratio of membership inference (van Breugel et al., "Membership inference attacks against synthetic
-data through overfitting detection", AISTATS 2023), and a discriminator does it in Hayes et al.,
-"LOGAN: Membership inference attacks against generative models" (PoPETs 2019); what is usual for a
-person is the calibration of Watson et al., "On the importance of difficulty calibration in
-membership inference attacks" (ICLR 2022); rates at few false positives are those of Carlini et al.,
-"Membership inference attacks from first principles" (S&P 2022).
+which one person stands out who was copied whole (``_agreeing_rows``); and how much likelier the
+nearest rows are with the person than without (``NearestRows.likelier``).  By each set of columns
+that an outsider may know there is another score: how rare the person's values are, where a row
+shows just these.  And boosted trees, where scikit-learn is installed, learn to tell rows of the
+file from half of the people of both sides, and are asked of the other half (``_by_trees``); they
+are left out where columns alone tell the sides apart, which they would learn.  Which people of the
+original the control does not explain is told by ``Excess``.  Comparing with what a reference fits
+is the density ratio of membership inference (van Breugel et al., "Membership inference attacks
+against synthetic data through overfitting detection", AISTATS 2023), and a discriminator does it in
+Hayes et al., "LOGAN: Membership inference attacks against generative models" (PoPETs 2019); rows
+with and without a person are the likelihood ratio of Ward, Wang and Cheng, "Privacy auditing
+synthetic data release through local likelihood attacks" (2025); what is usual for a person is the
+calibration of Watson et al., "On the importance of difficulty calibration in membership inference
+attacks" (ICLR 2022); rates at few false positives are those of Carlini et al., "Membership
+inference attacks from first principles" (S&P 2022).
 
 Where each row is a person's, as in a file of groups or of columns that are shown as they are, being
 in it is no secret, and every person fits: that is for the other risks, attacks and sizes of groups
@@ -241,6 +244,9 @@ def _scores(
         "other people": closer,
         "people as rare": _unusual(fits, best),
         "what agrees": _agreeing_rows(columns, kept, asked),
+        "rows with and without": NearestRows.of(columns, kernels=True).likelier(
+            [[value[rows] for value in every[side]] for side, rows in enumerate(asked)], cells
+        ),
     }
     if alike and find_spec("sklearn"):
         by_row["boosted trees"] = _by_trees(beside, kept, asked, draws)
