@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import tomllib
 
+import polars as pl
+import pyreadstat
 import pytest
 
 PEOPLE = "id,age,sex,zip,illness\n" + "".join(
@@ -136,3 +138,27 @@ epsilon = 2
     missing = f"refused: {plan}: [method] rows_per_person: it is missing"
     assert (missing in outcome.stdout) == (not bound)
     assert ("up to 3 rows" in outcome.stdout) == (not bound)
+
+
+def test_labels_of_variables_say_what_names_do_not(desk):
+    """A name that says nothing is read by its label; one that names somebody is left out by it."""
+    frame = pl.DataFrame(
+        {
+            "age": [20 + n % 50 for n in range(200)],
+            "q3_1": [n % 2 for n in range(200)],
+            "v7": ["abcdefgh"[n % 8] * 3 for n in range(200)],
+            "q9": [n % 4 for n in range(200)],
+        }
+    )
+    labels = [
+        "Age",
+        "Chronic illness",
+        "Name of the interviewer",
+        "Did you tell the doctor your name?",
+    ]
+    pyreadstat.write_sav(frame, str(desk / "survey.sav"), column_labels=labels)
+    desk.run("plan", desk / "survey.sav", "--out", desk / "plan.toml")
+    roles = tomllib.loads((desk / "plan.toml").read_text("utf-8"))["roles"]
+    assert roles["sensitive"] == ["q3_1"]
+    assert "v7" not in str(roles)
+    assert "q9" in roles["quasi_identifiers"]

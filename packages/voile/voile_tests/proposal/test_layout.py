@@ -58,6 +58,10 @@ def proposed(rows: list[list[Any]]) -> dict[str, object]:
         ([["a"], ["1.234,56"], ["7.890,12"]], {"decimal": ",", "thousands": "."}),
         ([["a"], ["612 345 678"], ["611 222 333"]], {}),
         ([["a"], ["22 000"], ["37 500"], ["41 200"]], {"thousands": " "}),
+        ([["a", "b"], ["1,234", "x"], ["5,678", "y"], ["7", "0.5"]], {}),
+        ([["a", "b"], ["1,234", "0.5"], ["5,678", "2.25"]], {"thousands": ","}),
+        ([["a"], *([f"{n},{n % 1000:03}"] for n in range(7, 47))], {"thousands": ","}),
+        ([["a"], *([f"{n},{n % 1000:03}"] for n in range(40))], {}),
     ],
 )  # fmt: skip
 def test_the_layout_is_told_by_the_first_rows(rows: Any, stated: dict[str, object]) -> None:

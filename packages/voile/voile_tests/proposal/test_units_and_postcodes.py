@@ -39,11 +39,17 @@ def _plan(tmp_path: Path, **columns: list[object]) -> tuple[Path, str]:
         ("${:,.2f}", "$", 1234.5),
         ("{:,.2f} USD", "USD", 1234.5),
         ("{:.1f} kg", "kg", 1234.5),
+        ("{:.1f} кв.м", "кв.м", 1234.5),
+        ("{:,.1f}円", "円", 1234.5),
     ],
 )
 def test_amounts_beside_a_unit_are_read_as_numbers(tmp_path, form, unit, expected) -> None:
-    """The unit is named in [input], and the plan that names it reads the amounts."""
-    values: list[object] = [form.format(1234.5 + r) for r in range(ROWS)]
+    """The unit is named in [input], and the plan that names it reads the amounts.
+
+    A word that no list has is one where it stands behind all numbers; some rows may have a mark.
+    """
+    values: list[object] = [form.format(1234.5 + r) if r % 5 else "n/a" for r in range(1, ROWS + 1)]
+    values[0] = form.format(1234.5)
     file, text = _plan(tmp_path, wage=values)
     assert tomllib.loads(text)["input"]["units"] == [unit]
     place, _ = proposed_layout(file)
@@ -59,6 +65,12 @@ def test_amounts_as_europe_writes_them_are_read_as_numbers(tmp_path) -> None:
     said = tomllib.loads(text)["input"]
     assert (said["decimal"], said["thousands"], said["units"]) == (",", ".", ["€"])
     assert '"price" is in €, a currency' in text
+
+
+def test_a_letter_before_numbers_is_no_unit(tmp_path) -> None:
+    """``A22103277`` is the number of a till; units of measures stand behind."""
+    _, text = _plan(tmp_path, till=[f"A{22103000 + r}" for r in range(ROWS)])
+    assert "units" not in text
 
 
 def test_numbers_of_something_before_a_sign_are_no_amounts(tmp_path) -> None:

@@ -209,26 +209,43 @@ def _text(tmp_path, **columns):
 
 
 @pytest.mark.parametrize(
-    ("name", "written"),
-    [
-        ("Geb.", "{d:02}.{m:02}.{y2}"),
-        ("Data Nasc.", "{d:02}-{m:02}-{y2}"),
-        ("geboren am", "{d}. Aug. {y}"),
-        ("data battesimo", "{d} aprile {y}"),
-        ("születés", "{y}. február {d}."),
-    ],
+    ("name", "written"), [("Geb.", "{d:02}.{m:02}.{y2}"), ("Data Nasc.", "{d:02}-{m:02}-{y2}")]
 )
-def test_days_in_a_form_that_is_not_read_are_asked_about_and_are_no_identifier(
-    tmp_path, name, written
-):
+def test_days_of_an_unknown_century_are_asked_about_and_are_no_identifier(tmp_path, name, written):
     """Each row may have its own, and it still tells no person apart: the plan is not refused."""
-    days = [
-        written.format(d=1 + r % 28, m=1 + r % 12, y=1930 + r % 70, y2=f"{r % 70:02}")
-        for r in range(ROWS)
-    ]
+    days = [written.format(d=1 + r % 28, m=1 + r % 12, y2=f"{r % 70:02}") for r in range(ROWS)]
     text = _text(tmp_path, **{name: days})
     assert f'"{name}"' not in str(tomllib.loads(text)["roles"])
     assert any(one.column == name and "2001-12-31" in one.text for one in open_questions(text))
+
+
+@pytest.mark.parametrize(
+    ("written", "first_year", "at"),
+    [
+        ("{d}. Aug. {y}", 1930, "last"),
+        ("{d} aprile {y}", 1930, "last"),
+        ("{y}. február {d}.", 1930, "first"),
+        ("{d} กันยายน {y}", 2500, "last"),  # of the Buddhist era
+        ("{y}/02/{late}", 1330, "first"),  # of the Jalali calendar
+        ("{d:02}/{m:02}/{y}هـ", 1380, "last"),  # of the Hijri calendar
+        ("{y}/{m:02}/{d:02}", 40, "first"),  # of the Republic of China
+        ("昭和{y}年{m}月{d}日", 2, "era"),
+        ("S{y}.{m}.{d}", 2, "era"),
+        ("2023-{m:02}-{d:02} 오전 07:{d:02}", 0, "first"),
+        ("2023/{m}/{d} 7:{d:02} p. m.", 0, "first"),
+    ],
+)
+def test_days_of_any_calendar_are_grouped_by_the_year_as_it_is_written(
+    tmp_path, written, first_year, at
+):
+    """They are no identifiers, though each row may have its own, and published with their years."""
+    days = [
+        written.format(d=1 + r % 28, late=29 + r % 3, m=1 + r % 12, y=first_year + r % 60)
+        for r in range(ROWS)
+    ]
+    text = _text(tmp_path, zz=days)
+    assert "zz" in _published(text)
+    assert tomllib.loads(text)["columns"]["zz"]["year"] == at
 
 
 @pytest.mark.parametrize("written", ["{y}.{m:02}.{d:02}.", "{d:02}.{m:02}.{y} r.", "{d}. {m}. {y}"])
@@ -347,22 +364,22 @@ def test_grids_are_known_by_their_two_axes(tmp_path):
     assert "position" not in _text(tmp_path, n_beds=[10_000 + r % 40 for r in range(ROWS)])
 
 
-@pytest.mark.parametrize(
-    "written",
-    [
-        "2023-{m:02}-{d:02} 오전 07:{s:02}",
-        "昭和{y}年{m}月{d}日",
-        "2023/{m}/{d} 7:{s:02} p. m.",
-    ],
-)
-def test_days_of_any_script_with_a_clock_are_no_identifiers(tmp_path, written):
-    """They are asked about, so that no plan is refused because a moment repeats."""
-    days = [
-        written.format(m=1 + r % 12, d=1 + r % 28, y=20 + r % 40, s=r % 60) for r in range(ROWS)
-    ]
-    text = _text(tmp_path, zz=days)
-    assert "zz" not in tomllib.loads(text)["roles"].get("identifiers", [])
-    assert "zz" not in _published(text)
+def test_the_number_of_a_superior_is_an_identifier_as_those_of_everybody_are(tmp_path):
+    """A code that is one of another column tells the same person; counts of no such column do."""
+    numbers = [100_100 + 3 * r for r in range(ROWS)]
+    chiefs = [numbers[r % 9 * 11] for r in range(ROWS)]
+    others = [200_100 + r % 9 * 11 for r in range(ROWS)]
+    text = _text(tmp_path, staff_id=numbers, zz=chiefs, yy=others)
+    assert "zz" in tomllib.loads(text)["roles"]["identifiers"]
+    assert 'among those of "staff_id"' in text
+    assert "yy" in _published(text)
+
+
+def test_a_number_that_all_rows_share_is_published_where_they_are_of_many(tmp_path):
+    """An insurer's number tells nobody apart; that of the device of a lone track would."""
+    ids = [f"P{r // 4:05}" for r in range(ROWS)]
+    assert "zz" in _published(_text(tmp_path, patient_id=ids, zz=[112_089] * ROWS))
+    assert "zz" not in _published(_text(tmp_path, zz=[112_089] * ROWS))
 
 
 def test_amounts_with_cents_get_a_role_though_each_row_has_its_own(tmp_path):

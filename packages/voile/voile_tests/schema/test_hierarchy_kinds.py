@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from voile.schema.hierarchy.declared import plain
+from voile.schema.hierarchy.forms import WrittenDays, year_of
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
 from voile.schema.hierarchy.ranges import Dates, Intervals, Prefixes
 from voile.schema.numbers import ExactNumbers
@@ -280,3 +281,51 @@ def test_plain_values_stay_or_go():
     assert shares(plain("paid", texts("false", "true", kind="boolean")), 0) == [0.5, 0.5]
     assert shown(plain("age", numbers(3, 4), bounds(0, 9)), 1) == ["0..9", "0..9"]
     assert shown(plain("zip", texts("3"), bounds(0, 9)), 1) == ["*"]
+
+
+class TestWrittenDays:
+    """Days as other calendars and languages write them, by the year that stands in them."""
+
+    @pytest.mark.parametrize(
+        ("at", "day", "year", "wider"),
+        [
+            ("first", "1369/05/12", "1369", "1360 to 1369"),
+            ("first", "102/05/22", "102", "100 to 109"),
+            ("first", "2024.01.02. 07:06", "2024", "2020 to 2029"),
+            ("last", "23/05/1390 AH", "1390", "1390 to 1399"),
+            ("last", "31 Enero 1990", "1990", "1990 to 1999"),
+            ("era", "昭和8年7月16日", "昭和8", "昭和"),
+            ("era", "R5.5.17", "R5", "R"),
+        ],
+    )
+    def test_a_day_shows_its_year_then_its_decade_or_era(self, at, day, year, wider):
+        """Level by level, the last of which is everything; what has no year is a group."""
+        bound = WrittenDays(at).bind("born", texts("none", day))
+        assert [shown(bound, level)[1] for level in (1, 2, 3)] == [year, wider, "*"]
+        assert [shown(bound, level)[0] for level in (1, 2, 3)] == ["other", "other", "*"]
+        assert shares(bound, 1)[1] < shares(bound, 2)[1] < shares(bound, 3)[1] == 1
+
+    def test_a_missing_day_stays_one_below_everything(self):
+        """As in every hierarchy: below the top it shows that the day is missing."""
+        bound = WrittenDays("last").bind("born", texts(None, "31 Enero 1990"))
+        assert [shown(bound, level)[0] for level in (1, 2, 3)] == [None, None, "*"]
+
+    def test_other_values_than_texts_are_refused(self):
+        """The message says what to write into the plan."""
+        with pytest.raises(PlanError, match='type = "text"'):
+            WrittenDays("last").bind("born", numbers(19900131))
+
+    @pytest.mark.parametrize(
+        ("days", "at"),
+        [
+            (["1369/05/12", "1370/11/31", "1322/02/30"], "first"),
+            (["97/10/19", "102/05/22", "45/01/02"], "first"),
+            (["12/05/1390", "31/02/1401"], "last"),
+            (["S8.7.16", "R5.5.17"], "era"),
+            (["12/05/98", "01/02/03"], None),  # which end is the year is not clear
+            (["12 Main 1990", "14 High 0042"], None),  # no years of one life
+        ],
+    )
+    def test_where_the_year_stands_is_told_by_the_days(self, days, at):
+        """By numbers that are no days of a month, and lie within some lives of each other."""
+        assert year_of(days * 10) == at

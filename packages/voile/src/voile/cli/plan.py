@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
-from dataclasses import asdict
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,12 +22,14 @@ from voile_base.values import Json
 if TYPE_CHECKING:
     from voile.cli import inspect as cli_inspect
     from voile.proposal import editing, layout, whole, writing
+    from voile.proposal.columns import ColumnProposal
     from voile.proposal.whole import Proposal
     from voile.proposal.writing import MethodProposal
     from voile.publish import registry
+    from voile.schema import names, persons
     from voile.schema import plan as schema_plan
     from voile.schema.plan import OpenQuestion, Plan
-    from voile.table import profile
+    from voile.table import profile, reading
     from voile.table.profile import Inspected, PlanDoubt
 else:
     cli_inspect = on_demand("voile.cli.inspect")
@@ -36,8 +38,11 @@ else:
     whole = on_demand("voile.proposal.whole")
     writing = on_demand("voile.proposal.writing")
     registry = on_demand("voile.publish.registry")
+    names = on_demand("voile.schema.names")
+    persons = on_demand("voile.schema.persons")
     schema_plan = on_demand("voile.schema.plan")
     profile = on_demand("voile.table.profile")
+    reading = on_demand("voile.table.reading")
 
 __all__: list[str] = []
 
@@ -136,7 +141,7 @@ def _propose(
         stage("reading")
         place, laid = layout.proposed_layout(place_of(source))
         table = profile.Inspected.of_file(place, engine=engine)
-        proposal = _proposal(table, stage)
+        proposal = _proposal(table, place, stage)
         if laid.layout.header_rows:
             _refuse_data_as_names(proposal, str(place))
         if not proposal.publishes and not any(one.question for one in proposal.columns):
@@ -290,11 +295,13 @@ def _looked(table: Inspected, out: Path, place: Place, values: int, rows: int) -
     return cli_inspect.look_document(table, plan, values, rows)
 
 
-def _proposal(table: Inspected, stage: Callable[[str], None] = lambda _: None) -> Proposal:
-    details = []
+def _proposal(
+    table: Inspected, place: Place, stage: Callable[[str], None] = lambda _: None
+) -> Proposal:
+    details, labels = [], reading.labels_of(place)
     for number, column in enumerate(table.columns, 1):
         stage(f"counting: column {number:,} of {len(table.columns):,}")
-        details.append(table.details(column))
+        details.append(replace(table.details(column), label=labels.get(column, "")))
     stage("counting groups")
     return whole.propose(details, lambda columns: table.group_sizes(columns).tolist())
 
@@ -312,7 +319,7 @@ def _nothing_to_propose(proposal: Proposal, place: str) -> str:
 
 def _refuse_data_as_names(proposal: Proposal, place: str) -> None:
     """Raise ``TableError`` where the first row of a file looks like data: it holds a person."""
-    places = whole.data_as_names([column.details for column in proposal.columns])
+    places = layout.data_as_names([column.details for column in proposal.columns])
     if places:
         msg = (
             f"{place}: the first row looks like data, not like names of columns: in columns "
@@ -331,10 +338,10 @@ def _check(source: str, path: Path, engine: str, *, as_json: bool) -> None:
         place = laid_out(place_of(source), plan.input)
         table = profile.Inspected.of_file(place, plan.missing, plan.texts, engine)
         plan.bind(table.columns)
-        found = whole.misfits(
+        found = _misfits(
             table,
             plan,
-            _proposal(table, stage),
+            _proposal(table, place, stage),
             bounds_rows=_bounds_rows(plan),
             exact_quasi_identifiers=_exact_quasi_identifiers(plan),
         )
@@ -407,3 +414,74 @@ def _summary(proposal: Proposal, text: str, out: Path) -> str:
         f"{out}: a proposal for {len(proposal.columns)} columns{told}.{then} It was made from "
         "private rows; read it before anybody else does."
     )
+
+
+def _misfits(
+    table: Inspected,
+    plan: Plan,
+    proposal: Proposal,
+    *,
+    bounds_rows: bool = False,
+    exact_quasi_identifiers: bool = False,
+) -> list[PlanDoubt]:
+    """Everything that fits badly, refusals first, then by column.
+
+    Of the plan's method ``bounds_rows`` says that it takes ``rows_per_person``, and
+    ``exact_quasi_identifiers`` that it publishes these exactly.
+    """
+    order = {name: place for place, name in enumerate(table.columns)}
+    found = [
+        *table.findings(plan),
+        *_telling_apart(table, plan),
+        *(table.published_as_ids(plan, ("quasi_identifiers",)) if exact_quasi_identifiers else ()),
+        *table.doubts_of_units(plan),
+        *_rows_per_person(table, plan, bounds_rows=bounds_rows),
+        *(one for column in proposal.columns for one in _looks(column, plan)),
+    ]
+    return sorted(found, key=lambda one: (not one.refused, order.get(one.column, -1)))
+
+
+def _telling_apart(table: Inspected, plan: Plan) -> Iterator[PlanDoubt]:
+    if plan.roles.person is None and plan.roles.unit is None:
+        for name, counts in table.identifiers_that_repeat(plan).items():
+            yield profile.PlanDoubt(name, "person", counts.told_of_identifier(name), refused=True)
+    yield from table.published_as_ids(plan)
+    for name, counts in table.kept_that_single_out(plan).items():
+        told = counts.told_of_kept(name)
+        yield profile.PlanDoubt(name, "keep", told, refused=name not in plan.roles.keep_unique)
+
+
+def _rows_per_person(table: Inspected, plan: Plan, *, bounds_rows: bool) -> Iterator[PlanDoubt]:
+    """That a differentially private method does not know how many rows of a person take part."""
+    assert plan.method is not None or not bounds_rows
+    if not bounds_rows or plan.method is None or "rows_per_person" in plan.method.parameters:
+        return
+    units = table.units(plan)
+    if units is not None and units.most_rows > 1:
+        told = (
+            f"it is missing, and {units.protected}s of column {units.column!r} have up to "
+            f"{units.most_rows:,} rows: say how many rows of each may take part"
+        )
+        yield profile.PlanDoubt(units.column, "rows_per_person", told, refused=True)
+
+
+def _looks(column: ColumnProposal, plan: Plan) -> Iterator[PlanDoubt]:
+    """What a column looks like, where the plan says something else or nothing."""
+    name, declared = column.name, plan.columns.get(column.name, schema_plan.ColumnPlan())
+    roles, held = plan.roles, column.details.profile
+    silent = roles.person is None and roles.unit is None
+    if name in roles.quasi_identifiers:
+        counts = persons.Occurrences(column.details.rows, held.distinct, held.once)
+        if counts.single_out and declared.hierarchy is None and column.kind in names.UNORDERED:
+            told = f"{counts.told_of_kept(name)}, and without a hierarchy little of it will be left"
+            yield profile.PlanDoubt(name, "hierarchy", told, refused=False)
+        bare = declared.kind is None and declared.type is None and declared.hierarchy is None
+        if bare and held.type == "integer" and column.kind in names.UNORDERED:
+            told = f'its digits look like names; if they are, say kind = "{column.kind}"'
+            yield profile.PlanDoubt(name, "kind", told, refused=False)
+    elif column.role == "person" and column.several_rows and silent:
+        told = "it seems to tell persons apart, who have several rows each, and person does not say"
+        yield profile.PlanDoubt(name, "person", told, refused=False)
+    elif column.role == "identifier" and name in roles.published:
+        told = f"it is to be published, and may be an identifier: {column.why}"
+        yield profile.PlanDoubt(name, "identifiers", told, refused=False)

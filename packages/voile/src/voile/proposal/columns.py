@@ -81,7 +81,7 @@ from voile.recognisers.values import (
     share_of,
     words_as_meant,
 )
-from voile.schema.hierarchy.postcodes import POSTCODE_SYSTEMS, Postcodes, PostcodeSystem
+from voile.schema.hierarchy.forms import system_of, year_of
 from voile.schema.hierarchy.taxonomy import CodeList, CodeListName
 from voile.schema.names import (
     Kind,
@@ -149,7 +149,9 @@ _KINDS_OF_TEXTS: frozenset[Kind] = frozenset({"nominal", "ordinal", "code", "geo
 _POSTCODES = "whole postcodes, of which the district is the finest that is published"
 _FINEST = 2
 """Decimals of what a body weighs, at most."""
-_LASTED = re.compile(r"\d{1,3}:\d{2}(?::\d{2}(?:[.,]\d+)?)?|(?:1[89]|20)\d{2}[./-](?:0\d|1[0-2])")
+_LASTED = re.compile(
+    r"\d{1,3}(?: ?h ?|:)\d{2}(?::\d{2}(?:[.,]\d+)?)?|(?:1[89]|20)\d{2}[./-](?:0\d|1[0-2])"
+)
 _BLOCK = 12
 """Rows of one whole number, on average, up to which it may be that of a household."""
 _ROWS_OF_A_BLOCK = 1.1
@@ -186,8 +188,9 @@ class ColumnProposal:
     """Whether neither name nor values said what the column is."""
     recognition: Recognition | None = None
     """What the recognisers know of it."""
-    postcode: PostcodeSystem | None = None
-    """Whose postcodes it holds, of which the first parts alone are published."""
+    form: tuple[str, str] | None = None
+    """The key of a hierarchy by the form of its texts and what stands there: a system of postcodes,
+    of which the first parts alone are published, or where the year of a day stands."""
 
     @property
     def name(self) -> str:
@@ -319,9 +322,9 @@ def of_recognition(details: ColumnDetails, found: Recognition) -> ColumnProposal
     if found.group == "identifier":
         kind = "text" if found.key in SHARED_BY_PEOPLE else "code"
         return ColumnProposal(details, "identifier", kind, found.reason, recognition=found)
-    if found.key == "full-postcode" and (system := _postcodes(details)) is not None:
+    if found.key == "full-postcode" and (system := system_of(details.sample)):
         return ColumnProposal(
-            details, "quasi", "geography", _POSTCODES, recognition=found, postcode=system
+            details, "quasi", "geography", _POSTCODES, recognition=found, form=("postcode", system)
         )
     if found.key == "full-postcode":
         question = "may its first part be published? Then give it a role and prefix, such as [4, 3]"
@@ -330,15 +333,6 @@ def of_recognition(details: ColumnDetails, found: Recognition) -> ColumnProposal
     else:
         question = "it follows from the positions beside it, and gives them away: leave it out?"
     return ColumnProposal(details, "drop", kind, found.reason, question=question, recognition=found)
-
-
-def _postcodes(details: ColumnDetails) -> PostcodeSystem | None:
-    """Whose whole postcodes nearly all texts are; None where that is not known."""
-    shares = {
-        system: share_of(details.sample, Postcodes(system).reads) for system in POSTCODE_SYSTEMS
-    }
-    best = max(POSTCODE_SYSTEMS, key=lambda system: shares[system])
-    return best if shares[best] > ALONE else None
 
 
 def _thing(details: ColumnDetails, called: str) -> ColumnProposal | None:
@@ -398,6 +392,9 @@ def _days_unread(details: ColumnDetails, meaning: Meaning | None) -> ColumnPropo
     if share_of(details.sample, _LASTED.fullmatch) > ALONE:
         why = "months, times of a day, or how long something took, which others may know"
         return ColumnProposal(details, "quasi", "nominal", why)
+    if at := year_of(details.sample):
+        why = "days as another calendar or language writes them: others were there"
+        return ColumnProposal(details, "quasi", "nominal", why, form=("year", at))
     why = "days in a form that is not read"
     question = "which days are they? Write them in the table as 2001-12-31, with the whole year"
     return ColumnProposal(details, "drop", "date", why, question=question)

@@ -36,6 +36,7 @@ from voile_base.ondemand import dataclass
 
 __all__ = [
     "ProposedLayout",
+    "data_as_names",
     "marked_columns",
     "marks_of",
     "proposed_layout",
@@ -49,7 +50,7 @@ _BESIDE = re.compile(
 """A number with what stands before or behind it."""
 _CODED = re.compile(r"0\d.*|\d{9,}")
 """Figures that no amount has: a nought in front, or as many as numbers of something."""
-_UNITED = 0.9
+_UNITED = 0.6
 """Share of the filled cells of a column that have the unit, where the others are one mark."""
 Row = tuple[int, Sequence[str | None]]
 """The number of a row in its file, from 1, and its cells."""
@@ -73,6 +74,8 @@ _POINTS = re.compile(r"[+-]?\d{1,3}(?:\.\d{3}){2,}")
 _COMMAS = re.compile(r"[+-]?(?:\d{1,3}(?:,\d{3}){2,}|\d{1,2}(?:,\d{2})+,\d{3})")
 """Of thousands, or of lakhs and crores: ``12,34,567``."""
 _COMMA = re.compile(r"[+-]?\d+,\d+")
+_POINTED = re.compile(r"[+-]?\d+\.\d+")
+_ENOUGH = 20
 _EITHER = re.compile(r"[+-]?\d{1,3},\d{3}")
 _FORMS: tuple[tuple[re.Pattern[str], Decimals | None, Thousands], ...] = (
     (_BOTH_COMMA, ",", "."),
@@ -154,6 +157,15 @@ def proposed_layout(place: Place) -> tuple[Place, ProposedLayout]:
             reasons=(("sheet", why), *found.reasons),
         )
     return laid_out(place, found.layout), found
+
+
+def data_as_names(details: Sequence[ColumnDetails]) -> tuple[int, ...]:
+    """The columns, from 1, whose names look like data: their own values, numbers or dates.
+
+    One alone may be a coincidence, and tells nothing.
+    """
+    found = tuple(place for place, each in enumerate(details, 1) if each.named_itself)
+    return found if len(found) > 1 or len(found) == len(details) else ()
 
 
 def _is_wide(rows: Sequence[Row], place: int, width: int) -> bool:
@@ -317,7 +329,8 @@ def _with_numbers(
     )
     decimals: set[Decimals] = set()
     thousands: set[Thousands] = set()
-    unsure: list[str] = []
+    unsure: dict[str, bool] = {}
+    pointed = False
     units: dict[str, str] = {}
     for place, name in enumerate(names):
         held = [cells[place].strip() for _, cells in body if place < len(cells) and cells[place]]  # type: ignore[union-attr]
@@ -329,11 +342,14 @@ def _with_numbers(
             units.pop(name, None)
             continue
         marks = _marks_of(held)
+        pointed = pointed or any(map(_POINTED.fullmatch, held))
         if marks is None:
-            unsure.append(name)
+            unsure[name] = _as_thousands_are(held)
         else:
             decimals |= {mark for mark in marks[:1] if mark}
             thousands |= {mark for mark in marks[1:] if mark}
+    if "," not in decimals and (pointed or any(unsure.values())):
+        thousands |= {","} if unsure else set()
     if len(decimals) > 1 or len(thousands) > 1 or decimals & thousands:
         return replace(found, questions=tuple(names))
     if units:
@@ -352,9 +368,11 @@ def _with_numbers(
 
 
 def _unit_of(held: Sequence[str]) -> str | None:
-    """The known unit that stands beside nearly all numbers of a column; None without one.
+    """The unit that stands beside most numbers of a column; None without one.
 
-    Where some cells have none, these are one short text, as a mark of a missing value is.
+    A known one, before numbers a currency; or whatever stands behind all of many numbers that
+    are no codes, as "кв.м" does.  Where some cells have none, these are one short text, as a mark
+    of a missing value is.
     """
     found = [_BESIDE.fullmatch(cell) for cell in held]
     beside = [(one["before"] or one["behind"]) if one else None for one in found]
@@ -366,7 +384,22 @@ def _unit_of(held: Sequence[str]) -> str | None:
     share = sum(one is not None for one in beside) / len(beside)
     if any(one and _CODED.fullmatch(one["number"]) for one in found):
         return None  # a number of something with a check mark behind it
-    return unit if unit in currencies() | measures() and share >= _UNITED else None
+    known = unit in currencies() or (
+        unit in measures() and not any(_has_before(one) for one in found)
+    )
+    return unit if (known or _are_measured(found)) and share >= _UNITED else None
+
+
+def _has_before(found: re.Match[str] | None) -> bool:
+    return bool(found and found["before"])
+
+
+def _are_measured(found: Sequence[re.Match[str] | None]) -> bool:
+    """Whether many numbers, of several lengths or with decimals, have a word behind a blank."""
+    numbers = {one["number"].strip() for one in found if one and not one["before"]}
+    parted = all(one[0][len(one["number"].rstrip())].isspace() for one in found if one)
+    measured = len(set(map(len, numbers))) > 1 or any(not one.isdigit() for one in numbers)
+    return parted and len(numbers) >= _ENOUGH and measured
 
 
 def _number_beside(cell: str, unit: str) -> str:
@@ -403,6 +436,19 @@ def _marks_of(held: Sequence[str]) -> tuple[Decimals | None, Thousands | None] |
     if not commas:
         return None, None
     return None if all(map(_EITHER.fullmatch, commas)) else (",", None)
+
+
+def _as_thousands_are(held: Sequence[str]) -> bool:
+    """Whether numbers with three figures behind each comma are no decimals of three places.
+
+    Of as many, some would be below one, where they are of several lengths; and hardly any round.
+    """
+    commas = {cell for cell in held if "," in cell}
+    lengths = {cell.index(",") for cell in commas}
+    below = any(cell.lstrip("+-").startswith("0,") for cell in commas)
+    round_ones = sum(_ROUND.search(cell) is not None for cell in commas)
+    several = len(commas) >= _ENOUGH and (len(lengths) > 1 or 2 * round_ones > len(commas))
+    return several and not below
 
 
 _DIGITS = frozenset(map(float, range(10)))

@@ -22,10 +22,10 @@ though they look like names of groups, persons whom it does not name.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from math import prod
+from math import comb, prod
 
 from voile.proposal.columns import (
     LABELS,
@@ -42,7 +42,6 @@ from voile.recognisers.telling import proper_words
 from voile.recognisers.values import share_of
 from voile.schema.names import (
     DEVICE_STATE,
-    UNORDERED,
     Role,
     fits,
     meaning_of,
@@ -50,13 +49,11 @@ from voile.schema.names import (
     stems_of,
     words_of,
 )
-from voile.schema.persons import ALONE, FEW_PERSONS, Occurrences
-from voile.schema.plan import ColumnPlan, Plan
-from voile.table.profile import Inspected, PlanDoubt
+from voile.schema.persons import ALONE, FEW_PERSONS
 from voile.table.summaries import ColumnDetails
 from voile_base.ondemand import dataclass
 
-__all__ = ["Proposal", "ProposedTrips", "data_as_names", "misfits", "propose"]
+__all__ = ["Proposal", "ProposedTrips", "propose"]
 
 
 _COUNTS = (
@@ -65,6 +62,11 @@ _COUNTS = (
     *("conteggio", "casi", "aantal", "liczba", "antal", "antall", "maara", "pocet", "pupils"),
 )
 """Names of columns of counts."""
+_SHORT = 5
+"""Words of a label up to which it may be the name of somebody's data, and is no question."""
+_CODE, _TWICE, _BY_CHANCE = 5, 2, 1e-4
+"""Characters of a code that may be one of another column, such codes at least, and how often as
+many would be by chance."""
 _FEWEST = 10
 """Rows from which on it tells something that each combination stands once."""
 _THOUSANDTHS = re.compile(r"-?\d{1,3}[.,]\d{3,}")
@@ -180,6 +182,7 @@ def propose(details: Sequence[ColumnDetails], sizes: GroupSizes | None = None) -
     columns = _with_a_person(_one_of(_one_of(_without_gaps(columns), "person"), "household"))
     columns = _as_of_persons(columns, stems)
     columns = _with_copies(_with_labels(_with_houses(columns), sizes), sizes)
+    columns = _with_references(_with_constants(columns))
     categories = _categories(columns, sizes)
     columns = [_asked_about(one, categories) for one in columns]
     marks = marks_of(details)
@@ -187,15 +190,6 @@ def propose(details: Sequence[ColumnDetails], sizes: GroupSizes | None = None) -
     published = [column for column in columns if column.role in {"quasi", "sensitive"}]
     missing = any(column.details.profile.missing for column in published)
     return Proposal(tuple(columns), marks, missing, _proposed_trips(columns), categories)
-
-
-def data_as_names(details: Sequence[ColumnDetails]) -> tuple[int, ...]:
-    """The columns, from 1, whose names look like data: their own values, numbers or dates.
-
-    One alone may be a coincidence, and tells nothing.
-    """
-    found = tuple(place for place, each in enumerate(details, 1) if each.named_itself)
-    return found if len(found) > 1 or len(found) == len(details) else ()
 
 
 def _with_families(columns: list[ColumnProposal]) -> list[ColumnProposal]:
@@ -276,6 +270,7 @@ def _with_copies(columns: list[ColumnProposal], sizes: GroupSizes | None) -> lis
 
     def mended(one: ColumnProposal) -> ColumnProposal:
         likely = one.role in {"quasi", "sensitive"} and one.kind not in {"number", "date"}
+        likely = likely and one.form is None
         same = (other for other in told if likely and _agree(one, other, sizes))
         if (other := next(same, None)) is None:
             return one
@@ -283,6 +278,63 @@ def _with_copies(columns: list[ColumnProposal], sizes: GroupSizes | None) -> lis
         return replace(one, role="identifier", kind="code", why=why, question=None)
 
     return [mended(one) for one in columns]
+
+
+def _with_references(columns: list[ColumnProposal]) -> list[ColumnProposal]:
+    """Codes that are those of another column, which tells persons or things apart: a superior's."""
+    told = [
+        one
+        for one in columns
+        if one.role in {"person", "identifier"} and one.kind == "code"
+        if one.details.profile.distinct > FEW_PERSONS
+    ]
+
+    def mended(one: ColumnProposal) -> ColumnProposal:
+        likely = one.role in {"quasi", "sensitive"} or one.guessed
+        others = (other for other in told if likely and other is not one and _refers(one, other))
+        if (other := next(others, None)) is None:
+            return one
+        why = f'its values are among those of "{other.name}"'
+        return replace(one, role="identifier", kind="code", why=why, question=None)
+
+    return [mended(one) for one in columns]
+
+
+def _refers(one: ColumnProposal, other: ColumnProposal) -> bool:
+    """Whether codes are among those of another column, more than by chance.
+
+    Of a sample of these a share is found; of as many codes that lie as densely, as many only once
+    in ten thousand times.  Texts of other codes are not found at all.
+    """
+    texts = [text for text in one.details.sample if len(text) >= _CODE]
+    there, ends = set(other.details.sample), other.details.extremes
+    found = len(there.intersection(texts))
+    if 2 * len(texts) <= len(one.details.sample) or 4 * found < max(len(texts), 4 * _TWICE):
+        return False
+    dense = len(there) / (ends[1] - ends[0] + 1) if ends is not None else 0.0
+    n = len(texts)
+    tail = sum(comb(n, i) * dense**i * (1 - dense) ** (n - i) for i in range(found, n + 1))
+    return dense < 1 and tail < _BY_CHANCE
+
+
+def _with_constants(columns: list[ColumnProposal]) -> list[ColumnProposal]:
+    """A number that is the same in all rows tells nobody apart, where the rows are of many."""
+    many = any(
+        one.role in {"person", "household", "identifier"}
+        and one.details.profile.distinct > FEW_PERSONS
+        for one in columns
+    )
+    if not many or any(one.is_position for one in columns):
+        return columns
+    return [
+        replace(one, role="quasi", why=f"{one.why}, and the rows are of many", kind="nominal")
+        if one.role == "drop"
+        and one.recognition is None
+        and one.details.profile.distinct == 1
+        and all(map(str.isdigit, one.details.sample))
+        else one
+        for one in columns
+    ]
 
 
 def _agree(one: ColumnProposal, other: ColumnProposal, sizes: GroupSizes | None) -> bool:
@@ -404,7 +456,15 @@ def _as_of_persons(columns: list[ColumnProposal], stems: Mapping[str, str]) -> l
 def _proposed(each: ColumnDetails, stems: Mapping[str, str], persons: int | None) -> ColumnProposal:
     """What a column might be; a guess knows how many persons the rows are of, if told."""
     name = each.profile.name
-    return propose_column(each, stems[name], [one for one in stems if one != name], persons)
+    beside = [one for one in stems if one != name]
+    by_name = propose_column(each, stems[name], beside, persons)
+    if not each.label:
+        return by_name
+    labelled = replace(each, profile=replace(each.profile, name=each.label))
+    by_label = replace(propose_column(labelled, None, beside, persons), details=each)
+    told = by_label.recognition is not None and len(words_of(each.label)) <= _SHORT
+    unsure = by_name.guessed and not by_label.guessed and by_label.role != "drop"
+    return replace(by_label, why=f"{by_label.why}, by its label") if told or unsure else by_name
 
 
 def _categories(columns: Sequence[ColumnProposal], sizes: GroupSizes | None) -> tuple[str, ...]:
@@ -620,74 +680,3 @@ def _trip(columns: Sequence[ColumnProposal]) -> ColumnProposal | None:
 
 def _is_called_a_trip(column: ColumnProposal) -> bool:
     return fits(_TRIP, words_of(column.name))
-
-
-def misfits(
-    table: Inspected,
-    plan: Plan,
-    proposal: Proposal,
-    *,
-    bounds_rows: bool = False,
-    exact_quasi_identifiers: bool = False,
-) -> Sequence[PlanDoubt]:
-    """Everything that fits badly, refusals first, then by column.
-
-    Of the plan's method ``bounds_rows`` says that it takes ``rows_per_person``, and
-    ``exact_quasi_identifiers`` that it publishes these exactly.
-    """
-    order = {name: place for place, name in enumerate(table.columns)}
-    found = [
-        *table.findings(plan),
-        *_telling_apart(table, plan),
-        *(table.published_as_ids(plan, ("quasi_identifiers",)) if exact_quasi_identifiers else ()),
-        *table.doubts_of_units(plan),
-        *_rows_per_person(table, plan, bounds_rows=bounds_rows),
-        *(one for column in proposal.columns for one in _looks(column, plan)),
-    ]
-    return sorted(found, key=lambda one: (not one.refused, order.get(one.column, -1)))
-
-
-def _telling_apart(table: Inspected, plan: Plan) -> Iterator[PlanDoubt]:
-    if plan.roles.person is None and plan.roles.unit is None:
-        for name, counts in table.identifiers_that_repeat(plan).items():
-            yield PlanDoubt(name, "person", counts.told_of_identifier(name), refused=True)
-    yield from table.published_as_ids(plan)
-    for name, counts in table.kept_that_single_out(plan).items():
-        told = counts.told_of_kept(name)
-        yield PlanDoubt(name, "keep", told, refused=name not in plan.roles.keep_unique)
-
-
-def _rows_per_person(table: Inspected, plan: Plan, *, bounds_rows: bool) -> Iterator[PlanDoubt]:
-    """That a differentially private method does not know how many rows of a person take part."""
-    assert plan.method is not None or not bounds_rows
-    if not bounds_rows or plan.method is None or "rows_per_person" in plan.method.parameters:
-        return
-    units = table.units(plan)
-    if units is not None and units.most_rows > 1:
-        told = (
-            f"it is missing, and {units.protected}s of column {units.column!r} have up to "
-            f"{units.most_rows:,} rows: say how many rows of each may take part"
-        )
-        yield PlanDoubt(units.column, "rows_per_person", told, refused=True)
-
-
-def _looks(column: ColumnProposal, plan: Plan) -> Iterator[PlanDoubt]:
-    """What a column looks like, where the plan says something else or nothing."""
-    name, declared = column.name, plan.columns.get(column.name, ColumnPlan())
-    roles, profile = plan.roles, column.details.profile
-    silent = roles.person is None and roles.unit is None
-    if name in roles.quasi_identifiers:
-        counts = Occurrences(column.details.rows, profile.distinct, profile.once)
-        if counts.single_out and declared.hierarchy is None and column.kind in UNORDERED:
-            told = f"{counts.told_of_kept(name)}, and without a hierarchy little of it will be left"
-            yield PlanDoubt(name, "hierarchy", told, refused=False)
-        bare = declared.kind is None and declared.type is None and declared.hierarchy is None
-        if bare and profile.type == "integer" and column.kind in UNORDERED:
-            told = f'its digits look like names; if they are, say kind = "{column.kind}"'
-            yield PlanDoubt(name, "kind", told, refused=False)
-    elif column.role == "person" and column.several_rows and silent:
-        told = "it seems to tell persons apart, who have several rows each, and person does not say"
-        yield PlanDoubt(name, "person", told, refused=False)
-    elif column.role == "identifier" and name in roles.published:
-        told = f"it is to be published, and may be an identifier: {column.why}"
-        yield PlanDoubt(name, "identifiers", told, refused=False)

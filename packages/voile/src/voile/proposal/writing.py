@@ -34,6 +34,11 @@ from voile_base.values.toml import toml_text
 
 __all__ = ["OF_BUDGET", "MethodProposal", "plan_text", "suggestion_of"]
 
+_OF_FORMS = {
+    "postcode": "district and area of a postcode, never a whole one",
+    "year": "the year as it stands in a day, then its decade or era",
+}
+
 
 def suggestion_of(column: ColumnProposal, declared: ColumnPlan | None = None) -> Suggestion:
     """The table of a column, together with what a plan says of it already."""
@@ -48,9 +53,11 @@ def suggestion_of(column: ColumnProposal, declared: ColumnPlan | None = None) ->
     if said.kind == "text":
         why = "free text cannot be a quasi-identifier: leave it out, or say what its values are"
         return Suggestion(column.name, None, why)
-    if column.postcode is not None and said.hierarchy is None:
-        keys = {"kind": "geography", "type": "text", "postcode": column.postcode}
-        return Suggestion(column.name, keys, "district and area of a postcode, never a whole one")
+    if column.form is not None and said.hierarchy is None:
+        key, value = column.form
+        return Suggestion(
+            column.name, {"kind": column.kind, "type": "text", key: value}, _OF_FORMS[key]
+        )
     return Suggestion.of(column.name, details.profile.type, details.digits, said, column.code_list)
 
 

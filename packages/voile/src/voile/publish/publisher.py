@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, Self
 from voile.release.history import History
 from voile.release.release import Pay, Publication, Release, unaccounted
 from voile.release.trips import FleetTerms
-from voile.schema.hierarchy.postcodes import Postcodes
+from voile.schema.hierarchy.forms import Postcodes
 from voile.schema.plan import Plan
 from voile.table.private import PrivateTable
 from voile_base.errors import PlanError

@@ -167,18 +167,21 @@ _DAY = re.compile(
     r"|(?=\d{2}|(?:\d+[./-] ?){2}\d{2})\d{1,4}[./-] ?\d{1,2}[./-] ?\d{1,4}\.?"
     r"(?: ?[^\W\d_]{1,3}\.?)?"
     r"|(?:[^\W\d_]+,? )?\d{1,2}\.?(?:[ -](?:de |of )?)[^\W\d_]{3,}\.?,?[ -](?:de )?\d{2,4}"
+    r"|\d{1,2} [^\s\dA-Za-z/-]{3,} \d{4}|[A-Z\u0100-\uffff]{1,2}\d{1,2}\.\d{1,2}\.\d{1,2}"
     r"|\d{4}\.? [^\W\d_]{3,}\.? \d{1,2}\.?|[^\W\d_]{3,}\.? \d{1,2},? \d{4}"
     r"|[^\W\d_]{0,2}\d{1,4}[年년] ?\d{1,2}[月월] ?\d{1,2}[日일]?"
 )
 """Days as they are written in figures and with names of months, in any language."""
 _CLOCK = re.compile(
-    r"(?:^|[T ,]+)(?:[^\W\d_.]{1,4}\.?(?: ?[^\W\d_]\.)? ?)?\d{1,2}[:h]\d{2}.{0,12}$"
+    r"(?:^|[T ,]+)(?:[^\W\d_.]{1,4}\.?(?: ?[^\W\d_]\.)? ?)?\d{1,2}(?: ?h ?|:)\d{2}.{0,12}$"
 )
 """A clock, alone or behind a day; "am" and "오전" may stand before it."""
 _STREET = re.compile(r"(?:[^\W\d_A-Za-z]{2,} ){2,}\d{1,4}")
 _INITIALS = re.compile(r"[^\W\d_]{2,3}|(?:[^\W\d_]\.[ -]{0,2}){1,3}[^\W\d_]\.?")
-_CODE_OF_STAFF = re.compile(r"[^\W\d_]{0,5}[ ./_-]?\d{2,7}|[^\W\d_A-Za-z]{1,4}")
+_CODE_OF_STAFF = re.compile(r"(?:[^\W\d_]{0,5}|№)[ ./_-]?\d{2,7}|[^\W\d_A-Za-z]{1,4}")
 _FEW_OF_STAFF = 4
+_INFLECTED = 7
+"""Letters of a word from which on the last one or two may be its case: "инспектора"."""
 _OF_ONE = ("id", "ids", "no", "nr", "num", "number")
 """Words of names of columns whose codes are each of one of the staff, however few they are."""
 _TOLD_BY = 2
@@ -494,7 +497,8 @@ def of_staff(name: str, texts: Sequence[str]) -> str | None:
     Where the name says nothing but who, words that are none of groups are names, however few.
     """
     words = words_of(name)
-    if not fits(_staff_words(), words):
+    inflected = [word[:end] for word in words if len(word) >= _INFLECTED for end in (-1, -2)]
+    if not fits(_staff_words(), [*words, *inflected]):
         return None
     if looks_like_full_names(texts) and not looks_like_groups(texts):
         return "names of persons"

@@ -44,7 +44,7 @@ from typing import Any, Union, get_args, get_origin
 from voile.publish.registry import parameter_types, publisher_for, publisher_of, read_plan
 from voile.schema.budget import BudgetPlan
 from voile.schema.hierarchy.declared import Hierarchy
-from voile.schema.hierarchy.postcodes import Postcodes
+from voile.schema.hierarchy.forms import Postcodes, WrittenDays
 from voile.schema.hierarchy.ranges import Dates, Intervals, Prefixes
 from voile.schema.hierarchy.taxonomy import CodeList, Taxonomy
 from voile.schema.numbers import json_number, plain_text
@@ -224,8 +224,8 @@ def _hierarchy(hierarchy: Hierarchy) -> Json:
             return {"prefix": hierarchy.kept}
         case Dates():
             return {"dates": hierarchy.periods}
-        case Postcodes():
-            return {"postcode": hierarchy.system}
+        case Postcodes() | WrittenDays():
+            return {hierarchy.key: hierarchy.said}
         case CodeList():
             stated = {field.name: getattr(hierarchy, field.name) for field in fields(hierarchy)}
             return {"code_list": stated}

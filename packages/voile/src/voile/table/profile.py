@@ -175,6 +175,8 @@ _FEW = 12
 _LISTED = 5_000
 _DIGITS_OF_A_DAY = {
     "%Y%m%d": r"^(?:18|19|20)[0-9]{6}$",
+    "%Y%m%d%H%M": r"^(?:19|20)[0-9]{10}$",
+    "%Y%m%d%H%M%S": r"^(?:19|20)[0-9]{12}$",
     "%d%m%Y": r"^(?:0[1-9]|[12][0-9]|3[01])(?:0[1-9]|1[0-2])(?:18|19|20)[0-9]{2}$",
     "%m%d%Y": r"^(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])(?:18|19|20)[0-9]{2}$",
 }
@@ -354,7 +356,7 @@ def _formats(texts: pl.Series) -> tuple[str, ...]:
 
 
 def _formats_of_digits(texts: pl.Series) -> tuple[str, ...]:
-    """The formats of eight digits that are days, all of a year from 1800 to 2099."""
+    """The formats of nothing but digits that are days or moments, of a year from 1800 to 2099."""
     likely = (one for one, pattern in _DIGITS_OF_A_DAY.items() if _all_match(texts, pattern))
     return tuple(one for one in likely if not date_form(one).misses(texts).any())
 

@@ -68,6 +68,7 @@ __all__ = [
     "files_of_table",
     "first_rows",
     "is_whole",
+    "labels_of",
     "last_row",
     "list_columns",
     "read_batches",
@@ -338,6 +339,21 @@ def last_row(place: Path) -> int | None:
         return None
     with readable(file):
         return formats_excel.Excel().last(file, part)
+
+
+def labels_of(place: Place) -> Mapping[str, str]:
+    """What a file says that its columns hold, as SPSS, Stata and SAS do; nothing of other formats.
+
+    Raises ``TableError`` where the file cannot be read.
+    """
+    if isinstance(place, Address):
+        return {}
+    file, _ = file_and_part(place.file if isinstance(place, LaidOut) else place)
+    name = _format_of(file)
+    labels = None if name is None else getattr(format_named(name), "labels", None)
+    with readable(file):
+        found: Mapping[str, str] = {} if labels is None else labels(file)
+    return found
 
 
 def _numbers_again(before: pl.Series, after: pl.Series, layout: InputLayout) -> pl.Series:

@@ -389,6 +389,8 @@ class ColumnDetails:
     """Numbers that stand out and seem to stand for a missing value: -9, 99."""
     named_itself: bool = False
     """Whether the name of the column is a value of it, or a number: its first row may be data."""
+    label: str = ""
+    """What the file says that the column holds, where its format can say so."""
 
     @property
     def has_blanks(self) -> bool:

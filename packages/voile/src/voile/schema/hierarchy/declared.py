@@ -6,7 +6,8 @@
     intervals   of numbers: { origin = 0, widths = [5, 10, 20] }            ``ranges``
     prefix      characters that are kept of a text: [3, 1]                  ``ranges``
     dates       periods of a date or time: ["month", "year"]                ``ranges``
-    postcode    whose postcodes of a few houses: "uk", "nl", "ca"           ``postcodes``
+    postcode    whose postcodes of a few houses: "uk", "nl", "ca"           ``forms``
+    year        where it stands in days of other calendars: "first", "last"  ``forms``
     code_list   a public list that ships with the package: "icd-9-cm"       ``taxonomy``
 
 Files are looked for in the folder of the plan, read once, and checked before any row is read.
@@ -23,8 +24,8 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from voile.schema.hierarchy.forms import Postcodes, PostcodeSystem, WrittenDays, YearAt
 from voile.schema.hierarchy.generalized import SMALLEST_SHARE, BoundHierarchy, DistinctValues, Level
-from voile.schema.hierarchy.postcodes import Postcodes, PostcodeSystem
 from voile.schema.hierarchy.ranges import Dates, Intervals, Kept, Periods, Prefixes
 from voile.schema.hierarchy.taxonomy import CODE_LISTS, CodeList, CodeListName, Taxonomy
 from voile_base.errors import PlanError
@@ -39,7 +40,7 @@ __all__ = [
     "plain",
 ]
 
-Hierarchy = Taxonomy | Intervals | Prefixes | Dates | Postcodes | CodeList
+Hierarchy = Taxonomy | Intervals | Prefixes | Dates | Postcodes | WrittenDays | CodeList
 FileName = Annotated[str, Field(min_length=1), Says('the name of a file, for example "age.csv"')]
 
 
@@ -69,6 +70,7 @@ class HierarchyKeys:
     prefix: Kept | None = None
     dates: Periods | None = None
     postcode: PostcodeSystem | None = None
+    year: YearAt | None = None
     code_list: Annotated[
         CodeListName | CodeList | None,
         Says(f"the name of a public list, one of {', '.join(CODE_LISTS)}", within=False),
@@ -104,5 +106,6 @@ _READERS: Mapping[str, Callable[[Any, Path], Hierarchy]] = {
     "prefix": lambda kept, folder: Prefixes(kept),
     "dates": lambda periods, folder: Dates(periods),
     "postcode": lambda system, folder: Postcodes(system),
+    "year": lambda at, folder: WrittenDays(at),
     "code_list": lambda said, folder: said if isinstance(said, CodeList) else CodeList(said),
 }

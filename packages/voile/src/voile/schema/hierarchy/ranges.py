@@ -278,6 +278,12 @@ USUAL_FORMATS = (
     "%d-%b-%Y %H:%M:%S",
     "%Y-%m-%d %H:%M:%S +0000",
     "%Y-%m-%d %H:%M:%S UTC",
+    "%Y-%m-%d %H:%M:%S %z",
+    "%d/%m/%Y, %H:%M:%S",
+    "%d/%m/%Y, %H:%M",
+    "%H:%M %d/%m/%Y",
+    "%Y.%m.%d. %H:%M",
+    "%Y.%m.%d. %H:%M:%S",
 )
 """What is tried where a plan says that a column holds dates, and not how they are written."""
 

@@ -104,6 +104,12 @@ class _Statistics:
             read.append(series if labelled is None else labelled)
         return Whole(pl.DataFrame(read), names, tuple(_notes(as_labels, as_codes)))
 
+    def labels(self, file: Path) -> Mapping[str, str]:
+        """What the file says that its columns hold; no row is read."""
+        _, stated = self._parsed(file, {**self._options(file), "metadataonly": True})
+        found: Mapping[str, str | None] = stated.column_names_to_labels
+        return {name: label.strip() for name, label in found.items() if label and label.strip()}
+
     def refusal(self, names: Sequence[str], rows: int) -> str | None:
         """Names of variables are narrower than names of columns."""
         del rows
