@@ -44,6 +44,7 @@ ENVIRONMENTS: Mapping[str, tuple[str, ...]] = {
     "ctgan": ("ctgan==0.12.1",),
     "dpmm": ("dpmm==0.1.9",),
     "sdnist": ("sdnist==2.4.0",),
+    "sdmetrics": ("sdmetrics==0.32.0",),
 }
 """Virtual environments, and what is installed in each."""
 PEERS: Mapping[str, str] = {

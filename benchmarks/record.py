@@ -57,6 +57,7 @@ SUBJECTS = {
         "audit_intervals",
         "group_intervals",
         "membership_attacks",
+        "sdmetrics_example",
         "league",
         "league_worst_off",
         "study_grid",
