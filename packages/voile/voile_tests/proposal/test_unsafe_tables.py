@@ -364,6 +364,24 @@ def test_grids_are_known_by_their_two_axes(tmp_path):
     assert "position" not in _text(tmp_path, n_beds=[10_000 + r % 40 for r in range(ROWS)])
 
 
+def test_kinds_of_settlements_before_their_names_are_no_initials(tmp_path):
+    """A small one is a village, as in "д. Ясенів"; a person has a capital."""
+    names = [
+        "Броди",
+        "Підкамінь",
+        "Заболотці",
+        "Ясенів",
+        "Пониковиця",
+        "Суховоля",
+        "Лешнів",
+        "Рожнів",
+    ]
+    villages = [f"д. {names[r % 8]}" for r in range(ROWS)]
+    assert "zz" in _published(_text(tmp_path, zz=villages))
+    persons = [f"Д. {names[r % 8]}" for r in range(ROWS)]
+    assert "zz" not in _published(_text(tmp_path, zz=persons))
+
+
 def test_the_number_of_a_superior_is_an_identifier_as_those_of_everybody_are(tmp_path):
     """A code that is one of another column tells the same person; counts of no such column do."""
     numbers = [100_100 + 3 * r for r in range(ROWS)]

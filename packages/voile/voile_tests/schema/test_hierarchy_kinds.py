@@ -10,8 +10,15 @@ import pytest
 from voile.schema.hierarchy.declared import plain
 from voile.schema.hierarchy.forms import WrittenDays, year_of
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
-from voile.schema.hierarchy.ranges import Dates, Intervals, Prefixes
+from voile.schema.hierarchy.ranges import (
+    TWO_DIGIT_FORMATS,
+    USUAL_FORMATS,
+    Dates,
+    Intervals,
+    Prefixes,
+)
 from voile.schema.numbers import ExactNumbers
+from voile.schema.plan import parse_plan
 from voile_base.errors import PlanError, TableError
 
 
@@ -329,3 +336,11 @@ class TestWrittenDays:
     def test_where_the_year_stands_is_told_by_the_days(self, days, at):
         """By numbers that are no days of a month, and lie within some lives of each other."""
         assert year_of(days * 10) == at
+
+
+def test_a_plan_can_say_each_format_that_is_proposed():
+    """What `voile plan` tells of dates by themselves, a plan takes: with an offset, too."""
+    for each in (*USUAL_FORMATS, *TWO_DIGIT_FORMATS, "%Y%m%d%H%M", "%Y%m%d%H%M%S"):
+        column = {"kind": "date", "format": each}
+        document = {"roles": {"quasi_identifiers": ["born"]}, "columns": {"born": column}}
+        assert parse_plan(document).columns["born"].format == each

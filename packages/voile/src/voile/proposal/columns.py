@@ -251,6 +251,7 @@ def _constant(details: ColumnDetails, look: ColumnLook, kind: Kind) -> ColumnPro
         return of_recognition(details, found)
     dated = details.profile.type not in {"text", "integer", "decimal"} or look.is_dated
     named = looks_like_full_names(texts) and are_named(texts)
+    named = named and kind != "geography"
     if not dated and (named or told_within(texts) or are_of_things(texts, shared=True)):
         return ColumnProposal(details, "drop", kind, "one name or number of something in all rows")
     if not look.is_shared():
@@ -499,8 +500,8 @@ def _cannot_be(details: ColumnDetails, meaning: Meaning) -> bool:
 def _tell_together(details: ColumnDetails, places: bool) -> str | None:
     """What most texts of a column are by their make, where these are no words of groups."""
     texts = details.sample
-    if looks_like_addresses(texts):
-        return "addresses"
+    if looks_like_addresses(texts) and not details.look().is_shared():
+        return "addresses"  # a model of a device, which many share, has a word and a number, too
     listed = looks_like_full_names(texts) and has_names(details.look(), _LISTED)
     return PERSONS if not places and (holds_initials(texts) or listed) else None
 

@@ -359,7 +359,7 @@ def has_names(look: ColumnLook, least: float) -> bool:
         return False
     if share_of(look.filled, _TITLE.match) >= max(least, 0.3):
         return True
-    if share_of(look.filled, _INITIAL.fullmatch) >= 0.5:
+    if share_of(look.filled, lambda each: _INITIAL.fullmatch(each) and _holds_initial(each)) >= 0.5:
         return True
     many = look.distinct > _MANY
     return look.distinct >= _FEW and share_of(look.filled, lambda t: _named(t, many)) >= least
@@ -398,7 +398,18 @@ def _is_full_name(text: str) -> bool:
 
 def holds_initials(texts: Sequence[str]) -> bool:
     """Whether most texts hold a name with an initial, alone or among other words."""
-    return share_of(texts, _WITHIN.search) > 0.5
+    return share_of(texts, _holds_initial) > 0.5
+
+
+def _holds_initial(text: str) -> bool:
+    """Whether a name with an initial stands in a text: a small one before a capital is none.
+
+    So are kinds of settlements abbreviated: "с. Ясенів", "d. Brno".
+    """
+    return any(
+        not (found[0][0].islower() and found[0][-1] != "." and found[0] != found[0].lower())
+        for found in _WITHIN.finditer(text)
+    )
 
 
 def mentions_names(texts: Sequence[str]) -> bool:

@@ -82,7 +82,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from itertools import pairwise
 from typing import Annotated, Any, Literal
@@ -247,7 +247,7 @@ _CODES = {
 }
 _OF_TIME = ("%H", "%I")
 _PIECE = pattern_on_demand(r"%(.)|([^%]+)", re.DOTALL)
-_SAMPLE = datetime(2013, 11, 28, 17, 45, 59)
+_SAMPLE = datetime(2013, 11, 28, 17, 45, 59, tzinfo=UTC)
 
 _DATES_DAYS = (
     *("%Y-%m-%d", "%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d"),
