@@ -46,6 +46,11 @@ CORE = [
     "clerk",
     "price",
     "quantity",
+    "treatment",
+    "pay",
+    "batch",
+    "birthplace",
+    "clinic",
 ]
 AMBIGUOUS: dict[str, str] = {}
 """Words that may stand under two roles, and why."""
@@ -171,6 +176,11 @@ EXPECTED = {
     "verdict": {"sensitive"},
     "remarks": {"drop"},
     "doctor": {"drop", "identifier"},
+    "treatment": {"sensitive"},
+    "pay": {"sensitive"},
+    "batch": {"quasi"},
+    "birthplace": {"quasi"},
+    "clinic": {"quasi"},
 }
 FORMS = ("{}", "pat_{}", "{}_2", "{}1")
 
@@ -189,6 +199,11 @@ def _values(concept: str) -> list[str]:
         "verdict": ["a1", "b1", "c1"],
         "remarks": [f"qv zx{n} wk" for n in range(60)],
         "doctor": ["Aref Nuri", "Baka Sel", "Zed Omo", "Ivo Tan", "Uma Rik"],
+        "treatment": ["t1", "t2", "t3"],
+        "pay": [str(700 + 37 * n) for n in range(60)],
+        "batch": [f"FK{1200 + 7 * n}" for n in range(12)],
+        "birthplace": ["Alpa", "Beda", "Cuna", "Dora"],
+        "clinic": ["Nord", "Mid", "Lake"],
     }[concept]
 
 
@@ -228,6 +243,11 @@ def test_names_made_of_the_words_get_their_role(language: str, tmp_path: Path) -
         ("daromad_uzs", "money"),
         ("රෝගය", "health"),
         ("presuda2", "belief"),
+        ("дней_просрочки", "money"),
+        ("要介護度区分", "health"),
+        ("gradoDiscapacidad", "health"),
+        ("smurtas_1", "belief"),
+        ("godziny_nieusprawiedliwione", "result"),
     ],
 )
 def test_longer_names_are_understood(name: str, key: str) -> None:
