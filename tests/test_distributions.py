@@ -16,7 +16,7 @@ import pytest
 
 from tools.count_imports import parsed
 from voile_base.version import VERSION
-from voile_testing.plugin import ROOT
+from voile_testing.plugin import ROOT, some_slow
 
 PROJECTS: dict[str, dict[str, Any]] = {
     path.parent.name: tomllib.loads(path.read_text(encoding="utf-8"))["project"]
@@ -96,7 +96,7 @@ def test_all_have_one_version() -> None:
                 assert one.endswith(f"=={VERSION}"), (name, one)
 
 
-@pytest.mark.parametrize("name", PUBLISHED)
+@pytest.mark.parametrize("name", some_slow(PUBLISHED, {"voile", "voile-share"}))
 def test_each_declares_what_it_imports(name: str) -> None:
     """Every library that the source imports is one that the distribution or an extra brings."""
     own = name.replace("-", "_")
@@ -120,7 +120,7 @@ def test_messages_name_extras_that_exist(name: str) -> None:
                 assert set(extras.split(",")) <= set(PROJECTS[other]["optional-dependencies"]), line
 
 
-@pytest.mark.parametrize("name", PUBLISHED)
+@pytest.mark.parametrize("name", some_slow(PUBLISHED, {"voile", "voile-share"}))
 def test_tests_of_one_need_no_other(name: str) -> None:
     """They import their own folder, what tests share, and what the distribution may import."""
     (folder,) = (ROOT / "packages" / name).glob("*_tests")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import cache
 from importlib import import_module
 from inspect import getsource
 from operator import attrgetter
@@ -14,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tools.sources import ROOT, SOURCES
+from voile_testing.plugin import some_slow
 
 OURS = {path.name for path in SOURCES}
 FOLDERS = ("benchmarks", "tools", "tests", "packages")
@@ -31,6 +33,7 @@ def thing(dotted: str) -> object:
     raise AttributeError(name=parts[0])
 
 
+@cache
 def is_there(dotted: str) -> bool:
     """Whether a dotted name leads to something."""
     try:
@@ -40,9 +43,9 @@ def is_there(dotted: str) -> bool:
     return True
 
 
-def ours(tree: ast.Module) -> Iterator[tuple[str, str]]:
+def ours(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, str]]:
     """The names by which a file calls what it imports of Voile, and what they stand for."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in OURS:
             yield from ((a.asname or a.name, f"{node.module}.{a.name}") for a in node.names)
         elif isinstance(node, ast.Import):
@@ -52,11 +55,12 @@ def ours(tree: ast.Module) -> Iterator[tuple[str, str]]:
 
 def taken(tree: ast.Module) -> Iterator[str]:
     """Dotted names that a file imports, reads from an imported module, or replaces."""
-    known = dict(ours(tree))
-    stored = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and type(n.ctx) is ast.Store}
-    stored |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+    nodes = list(ast.walk(tree))
+    known = dict(ours(nodes))
+    stored = {n.id for n in nodes if isinstance(n, ast.Name) and type(n.ctx) is ast.Store}
+    stored |= {node.arg for node in nodes if isinstance(node, ast.arg)}
     yield from known.values()
-    for node in ast.walk(tree):
+    for node in nodes:
         match node:
             case ast.Attribute(value=ast.Name(id=name), attr=read, ctx=ast.Load()):
                 if name in known and name not in stored:
@@ -74,7 +78,7 @@ def taken(tree: ast.Module) -> Iterator[str]:
                     yield f"{known[name]}.{replaced}"
 
 
-@pytest.mark.parametrize("folder", FOLDERS)
+@pytest.mark.parametrize("folder", some_slow(FOLDERS, {"packages"}))
 def test_what_is_taken_from_a_module_is_there(folder: str) -> None:
     """No benchmark, and no test that is rarely run, asks for a name that has moved."""
     missing = [

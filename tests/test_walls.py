@@ -14,6 +14,7 @@ import pytest
 from tools.count_imports import circles, imports, parsed
 from tools.count_names import places
 from tools.sources import ROOT, SOURCES
+from voile_testing.plugin import some_slow
 
 SCHEMA = {"schema/plan.py", "schema/trajectory.py", "release/claims.py"}
 """A plan that names no columns of trips has the default ones where its method publishes trips; and
@@ -31,6 +32,7 @@ def named(path: Path) -> str:
     return path.as_posix().rpartition("/src/")[2]
 
 
+@pytest.mark.slow
 def test_the_walls_of_the_configuration_hold() -> None:
     """Every contract on imports in ``pyproject.toml`` is kept.
 
@@ -62,11 +64,13 @@ def test_every_room_stands_in_the_layers() -> None:
             assert rooms <= layers[source.name], source.name
 
 
+@pytest.mark.slow
 def test_modules_import_each_other_in_no_circle(trees: Mapping[Path, ast.Module]) -> None:
     """Neither at their tops nor inside functions nor for types alone."""
     assert circles(imports(SOURCES, trees.__getitem__)) == []
 
 
+@pytest.mark.slow
 def test_what_is_loaded_on_demand_is_what_the_type_checker_sees(
     trees: Mapping[Path, ast.Module],
 ) -> None:
@@ -104,6 +108,7 @@ def _stand_ins(tree: ast.Module) -> Iterator[tuple[str, str]]:
             yield target.id, ast.literal_eval(value.args[0])
 
 
+@pytest.mark.slow
 def test_no_code_asks_for_a_name(trees: Mapping[Path, ast.Module]) -> None:
     """What a method did stands in what it says of its columns, and nobody asks for its name.
 
@@ -129,13 +134,15 @@ def test_a_circle_is_seen_wherever_the_import_stands(tmp_path: Path) -> None:
     assert set(circle) == {"p.a", "p.b", "p.c"}
 
 
-@pytest.mark.parametrize("folder", ["packages", "tests", "benchmarks", "tools"])
-def test_every_docstring_documents_something(folder: str, trees: Mapping[Path, ast.Module]) -> None:
+@pytest.mark.parametrize(
+    "folder", some_slow(["packages", "tests", "benchmarks", "tools"], {"packages"})
+)
+def test_every_docstring_documents_something(folder: str) -> None:
     """A text by itself begins a module, a class or a function, or follows what it describes."""
     stray = [
         f"{path}:{text.lineno}"
         for path in (ROOT / folder).rglob("*.py")
-        for text in stray_texts(trees.get(path) or parsed(path))
+        for text in stray_texts(parsed(path))
     ]
     assert not stray
 
@@ -198,6 +205,7 @@ def test_a_module_that_logs_is_not_taken_for_one_that_silences() -> None:
     assert not only_silences(ast.parse("logging.getLogger().addHandler(logging.StreamHandler())"))
 
 
+@pytest.mark.slow
 def test_no_module_prints_or_logs(trees: Mapping[Path, ast.Module]) -> None:
     """Private values cannot reach a log, because nothing outside the command line says anything."""
     speaking = [
@@ -214,6 +222,7 @@ def test_no_module_prints_or_logs(trees: Mapping[Path, ast.Module]) -> None:
     assert speaking == []
 
 
+@pytest.mark.slow
 def test_no_module_draws_randomness_elsewhere(trees: Mapping[Path, ast.Module]) -> None:
     """Only ``randomness`` imports a source of entropy; numpy's and random's are used nowhere."""
     doors = []
@@ -245,9 +254,9 @@ _SYSTEM_NAMES = {
 _SYSTEM_KEYWORDS = {"pass_fds", "preexec_fn", "start_new_session"}
 
 
-def system_calls_of(text: str) -> Iterator[str]:
+def system_calls_of(tree: ast.Module) -> Iterator[str]:
     """The names in a module that not every operating system has."""
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from {one.name.partition(".")[0] for one in node.names} & _SYSTEM_MODULES
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -260,15 +269,14 @@ def system_calls_of(text: str) -> Iterator[str]:
             yield from {p for p in ("/proc/", "/sys/fs/") if node.value.startswith(p)}
 
 
-def test_what_systems_differ_in_stands_in_one_module() -> None:
+@pytest.mark.slow
+def test_what_systems_differ_in_stands_in_one_module(trees: Mapping[Path, ast.Module]) -> None:
     """Calls that Windows or macOS lack are made in ``voile_base.operating_system`` alone."""
     found = {}
-    for file in sorted(ROOT.glob("packages/*/src/**/*.py")):
-        if "voile_testing" not in file.parts and (
-            names := sorted(set(system_calls_of(file.read_text(encoding="utf-8"))))
-        ):
-            found[file.name] = names
+    for path, tree in trees.items():
+        if "voile_testing" not in path.parts and (names := sorted(set(system_calls_of(tree)))):
+            found[path.name] = names
     assert "fcntl" not in found.pop("operating_system.py")  # asked for where it is there
     assert not found
     planted = "import fcntl\nos.sched_getaffinity(0)\nrun(x, pass_fds=(1,))\nPath('/proc/stat')"
-    assert len(list(system_calls_of(planted))) == 4
+    assert len(list(system_calls_of(ast.parse(planted)))) == 4

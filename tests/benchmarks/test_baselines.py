@@ -26,6 +26,7 @@ def cost(borders):
     return None if borders is None else int((borders[:, 1] - borders[:, 0]).sum())
 
 
+@pytest.mark.slow
 @given(BATCHES, TERMS)
 def test_the_seed_reaches_our_sum_at_every_append(batches, terms):
     """All three ways of the seed's search, plain and compiled, find the sum of full cover."""
@@ -70,6 +71,7 @@ def test_the_seed_finds_no_solution_where_there_is_none():
     assert step.decide() is None
 
 
+@pytest.mark.slow
 @given(st.sets(st.integers(-50, 50), min_size=1, max_size=30), TERMS)
 def test_the_quadratic_search_reaches_the_static_optimum(values, terms):
     """The O(d^2) search, plain and compiled, finds the sum of the package, or neither does."""

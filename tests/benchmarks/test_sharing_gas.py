@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from benchmarks.sharing_gas import run
 from benchmarks.sharing_gas_layouts import DECOUPLES_FIGURE, PAPER_FIGURE
+
+pytestmark = pytest.mark.slow
 
 
 def test_gas_is_within_its_limits() -> None:

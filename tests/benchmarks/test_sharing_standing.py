@@ -27,7 +27,12 @@ def documented(case: str, mechanism: str) -> list[float]:
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize(
-    ("case", "standing"), [("once", (0, 1)), ("1 hour", (1, 1)), ("8 hours", (8, 1))]
+    ("case", "standing"),
+    [
+        ("once", (0, 1)),
+        pytest.param("1 hour", (1, 1), marks=pytest.mark.slow),
+        pytest.param("8 hours", (8, 1), marks=pytest.mark.slow),
+    ],
 )
 def test_the_page_says_how_near_averaging_comes(
     case: str, standing: Standing, mechanism: str

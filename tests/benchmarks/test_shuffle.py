@@ -9,6 +9,8 @@ from benchmarks import shuffle_claims, shuffle_curves, shuffle_figure, shuffle_s
 from benchmarks.shuffle_curves import CLUSTERS, COLUMNS, Coded, Point
 from voile.models.permutation import whole_column_log_probability
 
+pytestmark = pytest.mark.slow
+
 NAMES = [f"column {number}" for number in range(6)]
 
 

@@ -48,6 +48,7 @@ def drive(roads: RoadNetwork, user: int, speed: float) -> Drive:
     return Drive(user, True, track, np.zeros(30, dtype=np.int64), fine)
 
 
+@pytest.mark.slow
 def test_every_case_is_run_on_every_drive() -> None:
     """Positions under every attack, and distances to one and three recipients."""
     roads = town()
@@ -98,6 +99,7 @@ def test_the_worst_attack_is_the_one_that_finds_most() -> None:
     assert Results(found).worst_right("planar Laplace", EPSILON) == pytest.approx(0.55)
 
 
+@pytest.mark.slow
 def test_the_curve_is_drawn_from_recorded_cells(tmp_path: Path) -> None:
     """An SVG with a line for each mechanism that was recorded."""
     table = {

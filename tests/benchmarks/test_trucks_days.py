@@ -61,6 +61,7 @@ def test_the_mean_of_days_tells_what_all_of_them_do() -> None:
     assert alone != pytest.approx(product, rel=0.1)
 
 
+@pytest.mark.slow
 def test_days_have_fresh_noise_that_averages_out() -> None:
     """The mean of 25 days is off by a fifth of what a day is; 100 tracks, 5 sigma."""
     roads = town()
@@ -134,6 +135,7 @@ def test_a_ratio_of_means_has_an_interval() -> None:
     assert width == pytest.approx(12.706 * 0.1 / 0.3, rel=1e-4)
 
 
+@pytest.mark.slow
 def test_averaging_finds_who_stands() -> None:
     """Through a link, and from a table: what the law of the mean of correlated noise says.
 

@@ -47,6 +47,7 @@ def test_days_find_the_default_and_not_what_stays(found: list[Found]) -> None:
     assert compared.times(Case("1000 m", 20), Case("1000 m"), "error")[0] > 0.5
 
 
+@pytest.mark.slow
 def test_a_truck_that_stands_is_averaged_away_by_the_default_alone() -> None:
     """Eight hours and twenty mornings, 100 trucks, with a receiver's errors of 8 m."""
     new, stays = (in_a_table(noise, 600, 100, receiver=8.0) for noise in (DEFAULT, STAYING))

@@ -14,6 +14,15 @@ from tests.docs.cases import CASES
 from tests.docs.pages import LANGUAGES, PAGES, Block, Reader, blocks_of
 from voile_base.errors import PlanError
 from voile_base.main import main
+from voile_testing.plugin import some_slow
+
+SLOW = {
+    "auditing", "chain", "clustered-laplace", "dp-generalization", "dp-synthesis", "dp-tables",
+    "engineer", "gdpr", "generalization", "geo-indistinguishability", "i-must-show",
+    "ke-anonymity", "ledger", "packing", "patients", "policy", "ranking", "researcher", "sdcmicro",
+    "second-opinion", "small-cells", "studies", "survey",
+}  # fmt: skip
+RUN = some_slow([page for page in PAGES if page not in CASES], [p for p in PAGES if p.stem in SLOW])
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +53,7 @@ def desk(demonstrated, tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures("undrawn")
-@pytest.mark.parametrize("page", [p for p in PAGES if p not in CASES], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", RUN, ids=lambda page: page.name)
 def test_the_examples_of_a_page_do_what_they_show(page, desk):
     """Python runs, commands print what is shown and exit as is said, plans are valid."""
     Reader().read(page)
@@ -77,6 +86,7 @@ def test_an_example_that_is_wrong_is_found(language, text, error, desk):
         Reader().follow(Block(Path("page.md"), language, 1, text))
 
 
+@pytest.mark.slow
 def test_an_example_that_is_right_passes(desk):
     """Left-out lines and parts of lines fit anything, and a failure may be shown."""
     shown = (

@@ -104,6 +104,7 @@ def test_the_command_line_reference_is_that_of_the_commands():
     assert written == make_cli_reference.reference(), "run `make docs`"
 
 
+@pytest.mark.slow
 def test_the_picture_of_the_rooms_is_that_of_the_imports():
     """`make docs` would draw nothing else, and no room stands on or above one that imports it."""
     assert make_architecture.PICTURE.read_text(encoding="utf-8") == make_architecture.picture(), (
@@ -282,6 +283,7 @@ def test_no_page_installs_a_package_that_is_on_no_index(page):
     assert not re.search(r"pip install (--upgrade )?'?voile\b", page.read_text(encoding="utf-8"))
 
 
+@pytest.mark.slow
 def test_published_schemas_are_those_of_the_code():
     """The schemas in the documentation are what `make docs` would write."""
     assert drifted() == {}, "run tools/make_schemas.py"

@@ -114,6 +114,7 @@ def test_every_public_name_is_explained(name) -> None:
                 assert inspect.getdoc(getattr(made, called)), f"{name}.{called}"
 
 
+@pytest.mark.slow
 def test_every_module_class_and_function_is_explained() -> None:
     """All public ones of all distributions: 100 %."""
     missing = []
@@ -126,6 +127,7 @@ def test_every_module_class_and_function_is_explained() -> None:
     assert missing == []
 
 
+@pytest.mark.slow
 def test_every_method_is_explained() -> None:
     """By a text of its own, or by that of the class from which it is inherited: 100 %."""
     trees = [

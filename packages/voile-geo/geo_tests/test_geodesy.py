@@ -40,6 +40,7 @@ def test_north_is_as_long_as_it_should_be() -> None:
         assert metres == pytest.approx(1000, abs=0.001)
 
 
+@pytest.mark.slow
 def test_looking_back_undoes_a_step() -> None:
     """Metres east and north to the end of a step are those of the step, to 1 cm in 20 km."""
     rng = np.random.default_rng(2)

@@ -53,6 +53,7 @@ def test_bounds_of_huge_weights_do_not_overflow():
     assert lower_bound(Instance(weights, 10 * huge).weights, 10 * huge) == 3
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(0, 20), max_size=9), st.integers(20, 26))
 def test_the_reduction_keeps_the_optimum(weights, capacity):
     """Fixed bins and the optimum of the core make the optimum of the instance."""

@@ -68,6 +68,7 @@ def test_multipliers_beyond_64_bits_prove_nothing(monkeypatch):
     assert not verdict.impossible
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(30))
 @given(small, st.integers(20, 40))
 def test_corners_are_prices_that_no_pattern_exceeds(weights, capacity):
@@ -120,6 +121,7 @@ def test_a_relaxation_that_is_cut_off_anywhere_says_nothing(monkeypatch, capfd, 
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(30))
 @given(small, st.integers(20, 30), st.integers(1, 5))
 def test_a_dive_to_a_part_packs_everything_or_gives_up(weights, capacity, word):
@@ -136,6 +138,7 @@ def test_a_dive_to_a_part_packs_everything_or_gives_up(weights, capacity, word):
     assert _dive_to_part(demand, relaxation, optimum - 1, ENOUGH.start(), word) is None
 
 
+@pytest.mark.slow
 def test_a_part_of_too_many_patterns_packs_triplets():
     """Of more patterns than are tried, those that miss least are enough."""
     demand = demand_of([w for i in range(20) for w in (251 + i, 340 + 2 * i, 409 - 3 * i)], 1005)

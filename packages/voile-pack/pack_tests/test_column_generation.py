@@ -25,6 +25,7 @@ def _optimum_of_the_programme(demand):
     return float(solved.fun)
 
 
+@pytest.mark.slow
 @given(small, st.integers(20, 40), st.data())
 def test_the_knapsack_finds_the_best_pattern(weights, capacity, data):
     """Against the table of all capacities; the upper bound is above by the tolerance."""
@@ -55,6 +56,7 @@ def test_a_knapsack_that_is_cut_off_still_bounds(weights, capacity, data, limit)
     assert best <= upper
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(30))
 @given(small, st.integers(20, 40))
 def test_the_bound_is_that_of_the_programme_over_all_patterns(weights, capacity):
@@ -124,6 +126,7 @@ def test_too_many_types_are_left_to_others(monkeypatch):
     assert relax(demand_of([1, 2, 3], 10), ENOUGH.start()) is None
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(50))
 @given(small, st.integers(20, 40))
 def test_a_dive_packs_everything_or_gives_up(weights, capacity):

@@ -58,6 +58,7 @@ def test_exact_parcels_have_no_uncertain_part(tmp_path):
     assert "margin" not in text
 
 
+@pytest.mark.slow
 def test_each_measure_has_a_panel(tmp_path):
     """Weight and volume are drawn one below the other."""
     text = svg(tmp_path, [measure([4, 5]), measure([1, 2], name="volume_l")], [0, 1])
@@ -78,6 +79,7 @@ def test_hundreds_of_bins_are_a_profile(tmp_path):
     assert len(text) < 400_000
 
 
+@pytest.mark.slow
 def test_many_parcels_in_a_bin_are_one_block(tmp_path):
     """Parcels beyond the twelve largest of a bin do not make the picture larger."""
     some = svg(tmp_path, [measure(np.ones(13))], np.zeros(13, np.int64))
@@ -99,6 +101,7 @@ def test_bars_reach_the_loads(tmp_path):
     assert found[1] / found[0] == pytest.approx(8 / 5, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_pictures_repeat(tmp_path):
     """The same packing makes the same file."""
     first = svg(tmp_path, [measure([4, 5, 6], uncertain=True)], [0, 0, 1])

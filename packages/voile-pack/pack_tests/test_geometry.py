@@ -51,6 +51,7 @@ def fit_in_one(sizes, box, turns) -> bool:
 sides = st.tuples(st.integers(1, 3), st.integers(1, 3), st.integers(1, 3))
 
 
+@pytest.mark.slow
 @given(st.lists(sides, min_size=1, max_size=4), st.sampled_from(["any", "none"]))
 @settings(max_examples=examples(60))
 def test_bounds_and_packings_agree_with_all_placements(sizes, turns):
@@ -135,6 +136,7 @@ def test_weight_limits_a_bin():
     assert (outcome.bins, outcome.bound_by) == (3, "weight")
 
 
+@pytest.mark.slow
 def test_packings_are_good():
     """200 random boxes fill their bins to at least 80 % on average, and repacking never harms."""
     sizes = np.random.default_rng(1).integers(10, 60, (200, 3))

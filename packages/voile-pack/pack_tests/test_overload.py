@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from voile_base.errors import InputError
 from voile_pack.distributions import Distributions, NoisyValues, PublishedNoise, _NoisyCluster
 from voile_pack.robust import _overload_bound, _overload_bounds
-from voile_testing.plugin import examples
+from voile_testing.plugin import examples, some_slow
 
 SAMPLE = 200_000
 
@@ -66,7 +66,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", some_slow(CASES, {"many noisy"}))
 def test_bounds_hold_and_are_tight(case):
     """200,000 draws: the bound is not below the share of overloads, nor above it by much."""
     laws = CASES[case]
@@ -78,6 +78,7 @@ def test_bounds_hold_and_are_tight(case):
         assert share - spread_of(share, SAMPLE) <= bound <= share + spread_of(share, SAMPLE) + 1e-4
 
 
+@pytest.mark.slow
 def test_a_wrong_scale_would_be_seen():
     """The same test rejects laws whose noise is 30 % narrower than what is drawn."""
     drawn = draw(CASES["many noisy"], SAMPLE, np.random.default_rng(1)).sum(axis=1)
@@ -130,6 +131,7 @@ def test_noise_on_a_grid_is_covered():
         assert _overload_bound(laws, capacity) >= share - spread_of(share, SAMPLE)
 
 
+@pytest.mark.slow
 @given(
     st.floats(0, 100),
     st.floats(0.01, 3),

@@ -203,6 +203,7 @@ def test_a_release_with_unknown_noise(desk):
     assert "a bin of its own" in outcome.stderr
 
 
+@pytest.mark.slow
 def test_robust(desk):
     """--robust keeps each bin's probability of overload, says so, and takes more bins for it."""
     folder = release(desk, NOISY, noisy_method())
@@ -306,6 +307,7 @@ def test_files_are_never_overwritten(desk, parcels):
     assert "something stands there already" in message
 
 
+@pytest.mark.slow
 def test_a_limit_in_work(desk):
     """--work-limit ends the search at the same place every time, and --json tells the work."""
     dice = np.random.default_rng(4).integers(20_000, 35_000, 200)

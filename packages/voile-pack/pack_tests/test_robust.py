@@ -26,6 +26,7 @@ def spread_of(share: float, count: int) -> float:
     return 6 * np.sqrt(share * (1 - share) / count) + 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("probability", "runs"),
     [
@@ -92,6 +93,7 @@ def test_robust_with_weight_and_volume():
     assert outcome.overload == pytest.approx(both)
 
 
+@pytest.mark.slow
 def test_robust_lower_bound_is_below_every_packing_that_keeps_the_promise():
     """For small cases all partitions are tried: none that keeps the promise beats the bound."""
     generator = np.random.default_rng(8)

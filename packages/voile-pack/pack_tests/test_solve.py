@@ -102,6 +102,7 @@ def test_large_capacities_need_no_table():
     assert outcome.bins - outcome.lower_bound <= 1
 
 
+@pytest.mark.slow
 def test_many_items_are_packed_within_a_bin_of_the_bound():
     """A hundred thousand items: first fit alone leaves no gap to speak of."""
     rng = np.random.default_rng(6)
@@ -109,6 +110,7 @@ def test_many_items_are_packed_within_a_bin_of_the_bound():
     assert outcome.gap < 1e-3
 
 
+@pytest.mark.slow
 def test_the_answer_is_the_same_every_time():
     """Two runs that end before the limit agree item by item."""
     instance = Instance(_triplets(40, 3), 1000)
@@ -247,6 +249,7 @@ def test_a_bin_more_than_the_programme_asks_for_is_proved_in_whole_numbers(
     assert not demand.decide(filters, 76, CLOSE, ENOUGH.start()).impossible
 
 
+@pytest.mark.slow
 def test_a_seed_chooses_the_course_and_nothing_else():
     """With any seed a valid packing and a true bound, the same again; other numbers are refused."""
     instance = Instance(_triplets(30, 4), 1000)

@@ -17,6 +17,7 @@ from voile_pack.instance import OPERATIONS
 from voile_pack.robust import RobustOutcome
 from voile_pack.solve import solve
 from voile_pack.vector import VectorInstance
+from voile_testing.plugin import some_slow
 
 
 def test_a_stop_follows_its_clock():
@@ -118,7 +119,9 @@ SOLVERS = {
 }
 
 
-@pytest.mark.parametrize("case", SOLVERS)
+@pytest.mark.parametrize(
+    "case", some_slow(SOLVERS, {"several measures", "several measures, column generation"})
+)
 def test_a_limit_in_work_is_the_same_on_every_machine(case):
     """It cuts the work off short of the end, and at the same place whatever the clock says."""
     pack, work = SOLVERS[case]

@@ -72,6 +72,7 @@ def test_exclusion_counts_different_dimensions():
     assert outcome.bound_by == "exclusion"
 
 
+@pytest.mark.slow
 def test_columns_close_a_gap_that_simple_bounds_leave():
     """Column generation proves a bound that no single dimension gives."""
     sizes = np.random.default_rng(7).integers(3, 8, (24, 2))
@@ -139,6 +140,7 @@ def test_results_repeat():
     assert (first.packing.bin_of == again.packing.bin_of).all()
 
 
+@pytest.mark.slow
 def test_progress_and_no_work():
     """Without work the first heuristics still answer; progress tells bins above the bound."""
     sizes = np.random.default_rng(11).integers(100, 500, (30, 2))

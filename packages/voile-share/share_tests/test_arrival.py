@@ -54,17 +54,20 @@ def held(number: int, *, as_tours: bool = True, next_between: float = 0.5) -> in
     return count
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [3, 5, 12, 30])
 def test_the_next_tour_arrives_within_its_interval_as_often_as_is_said(number):
     """After 3, 5, 12 and 30 tours of 8 parcels as many are held as of a coin of 90 %, or more."""
     assert held(number) >= binom.ppf(SIZE, TRIALS, WANTED)
 
 
+@pytest.mark.slow
 def test_parcels_that_are_taken_for_tours_are_found_out_by_the_same_test():
     """With each parcel as a tour of its own, as it was before, five tours hold far fewer."""
     assert held(5, as_tours=False) < binom.ppf(SIZE, TRIALS, WANTED)
 
 
+@pytest.mark.slow
 def test_a_tour_that_is_not_like_the_past_is_found_out_by_the_same_test():
     """The promise rests on later tours that are like past ones: of others fewer are held."""
     assert held(30, next_between=1.5) < binom.ppf(SIZE, TRIALS, WANTED)
@@ -148,6 +151,7 @@ def test_a_class_counts_tours_and_not_parcels():
     assert ArrivalTable.fit(past(25)).rows["part 1"]
 
 
+@pytest.mark.slow
 def test_intervals_widen_where_tours_differ_and_where_they_are_few():
     """A wider spread of speeds, and less of a past, make an interval wider."""
 
@@ -164,6 +168,7 @@ def test_intervals_widen_where_tours_differ_and_where_they_are_few():
     assert width(40, 0.5) < width(5, 0.5)
 
 
+@pytest.mark.slow
 def test_leaving_each_tour_out_is_what_fitting_to_the_others_says():
     """By brute force: a table without the tour, and its own arrivals held against that."""
     generator = np.random.default_rng(3)

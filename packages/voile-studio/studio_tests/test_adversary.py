@@ -67,6 +67,7 @@ def released(folder: Path) -> list[Path]:
     return [path for path in jobs if json.loads(path.read_text())["purpose"] == "release"]
 
 
+@pytest.mark.slow
 def test_two_tabs_and_two_servers_publish_once(
     folder: Path, started: list[subprocess.Popen[bytes]]
 ):
@@ -84,6 +85,7 @@ def test_two_tabs_and_two_servers_publish_once(
     assert len(started) == len(released(folder)) == 1
 
 
+@pytest.mark.slow
 def test_a_late_tab_publishes_no_second_release(
     folder: Path, started: list[subprocess.Popen[bytes]]
 ):
@@ -101,6 +103,7 @@ def test_a_late_tab_publishes_no_second_release(
     assert len(started) == 1
 
 
+@pytest.mark.slow
 def test_what_is_published_is_the_plan_that_was_shown(
     folder: Path, started: list[subprocess.Popen[bytes]]
 ):
@@ -119,6 +122,7 @@ def test_what_is_published_is_the_plan_that_was_shown(
     assert "k = 2" in named.read_text()
 
 
+@pytest.mark.slow
 def test_nothing_is_published_while_a_question_is_open(
     folder: Path, started: list[subprocess.Popen[bytes]]
 ):
@@ -135,6 +139,7 @@ def test_nothing_is_published_while_a_question_is_open(
     assert (started, released(folder)) == ([], [])
 
 
+@pytest.mark.slow
 def test_what_a_killed_command_left_behind_is_removed(
     folder: Path, started: list[subprocess.Popen[bytes]]
 ):
@@ -152,6 +157,7 @@ def test_what_a_killed_command_left_behind_is_removed(
     assert (left.exists(), other.exists(), len(released(folder))) == (False, True, 2)
 
 
+@pytest.mark.slow
 def test_a_command_that_was_killed_before_it_began_is_none(folder: Path):
     """An empty or half-written file of it breaks no page."""
     jobs = folder / "people.voile" / "jobs"
@@ -190,6 +196,7 @@ def test_a_project_of_somebody_else_is_not_opened(folder: Path, monkeypatch: pyt
     assert start.projects() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "source", ["../outside.csv", "/etc/passwd", "sqlite:///x.db?table=t", "--help", "link.csv"]
 )
@@ -207,6 +214,7 @@ def test_a_project_about_anything_but_a_file_here_runs_nothing(
     assert started == []
 
 
+@pytest.mark.slow
 def test_a_table_that_is_gone_is_told_and_its_releases_stay(folder: Path):
     """Also where it becomes a link while Studio runs."""
     visitor = Visitor(folder)
@@ -218,6 +226,7 @@ def test_a_table_that_is_gone_is_told_and_its_releases_stay(folder: Path):
         assert visitor.get(f"/p/people/{page}").status_code == 200
 
 
+@pytest.mark.slow
 def test_a_file_that_a_plan_names_outside_is_not_read(folder: Path, tmp_path: Path):
     """Neither as levels nor by a command."""
     visitor, plan = Visitor(folder), folder / "people.voile" / "plan.toml"
@@ -233,6 +242,7 @@ def test_a_file_that_a_plan_names_outside_is_not_read(folder: Path, tmp_path: Pa
     outside.unlink()
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch):
     """And nothing runs; with room again it goes on."""
 
@@ -247,6 +257,7 @@ def test_a_full_disk_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch):
     assert visitor.get("/p/people/plan").status_code == 200
 
 
+@pytest.mark.slow
 def test_names_that_look_like_options_or_addresses_are_files(tmp_path: Path):
     """In commands they are paths; in addresses of pages they are quoted."""
     visitor = Visitor(tmp_path)
@@ -262,6 +273,7 @@ def test_names_that_look_like_options_or_addresses_are_files(tmp_path: Path):
     assert "./--out=x.csv" in job.arguments
 
 
+@pytest.mark.slow
 def test_what_was_signed_is_not_ticked_any_more(folder: Path):
     """A late tab would change what somebody has put a signature to."""
     release = folder / "people.voile" / "releases" / "001"

@@ -88,6 +88,7 @@ def test_what_other_releases_contradict_is_not_confirmed(project: Project) -> No
     assert (late.status_code, "is confirmed, but" in late.text) == (409, True)
 
 
+@pytest.mark.slow
 def test_a_signed_release_is_not_withdrawn(project: Project) -> None:
     """It may have been handed over."""
     (project.folder / "releases" / "001" / "release" / "signatures.json").write_text("{}")
@@ -96,6 +97,7 @@ def test_a_signed_release_is_not_withdrawn(project: Project) -> None:
     assert not is_withdrawn(project, project.folder / "releases" / "001")
 
 
+@pytest.mark.slow
 def test_a_second_click_signs_nothing_again(project: Project) -> None:
     """A role signs once; the page offers to sign in another one."""
     folder = project.folder / "releases" / "002"
@@ -107,6 +109,7 @@ def test_a_second_click_signs_nothing_again(project: Project) -> None:
     assert project.jobs.latest("sign-002") is None
 
 
+@pytest.mark.slow
 def test_what_is_accepted_all_the_same_says_what_studio_knew(project: Project) -> None:
     """The ledger of jobs knows what was shown before; the verdict and the dossier repeat it."""
     folder = project.folder / "releases" / "002"
@@ -148,6 +151,7 @@ def ended(project: Project, number: int, said: dict[str, object], found: object)
     (folder / "err").write_text("")
 
 
+@pytest.mark.slow
 def test_what_was_made_of_this_plan_already_is_told_beside_the_button(project: Project) -> None:
     """And what is lost of each column stands beside each release, before it is signed."""
     project.keep_plan(PLAN)
@@ -164,6 +168,7 @@ def test_what_was_made_of_this_plan_already_is_told_beside_the_button(project: P
     assert 'class="deed">Publish<' in visitor.get("/p/people/sign").text
 
 
+@pytest.mark.slow
 def test_a_withdrawn_release_is_told_to_count_in_its_series(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -211,6 +216,7 @@ def test_a_risk_is_told_with_its_attempts_and_not_below_its_control() -> None:
     assert excess_told(ruling, None) == "not beyond guessing"
 
 
+@pytest.mark.slow
 def test_a_dossier_of_before_is_outdated(project: Project) -> None:
     """After a newer verdict, tick or signature, and where Studio contradicts what was ticked."""
     project.keep_plan(PLAN)
@@ -241,6 +247,7 @@ def test_a_dossier_of_before_is_outdated(project: Project) -> None:
     assert outdated()
 
 
+@pytest.mark.slow
 def test_ticks_without_a_role_stay_on_the_page(project: Project) -> None:
     """With the refusal beside them, under the menu, and nothing is written."""
     folder = project.folder / "releases" / "002"
@@ -254,6 +261,7 @@ def test_ticks_without_a_role_stay_on_the_page(project: Project) -> None:
     assert ticked(project) == {}
 
 
+@pytest.mark.slow
 def test_nothing_is_to_hand_over_before_it_is_signed(project: Project) -> None:
     """Each release says what is missing, and the ledger lists them with their states."""
     project.keep_plan(PLAN)
@@ -270,6 +278,7 @@ def test_nothing_is_to_hand_over_before_it_is_signed(project: Project) -> None:
     assert other_releases(project, project.folder / "releases" / "002") == ""
 
 
+@pytest.mark.slow
 def test_a_series_begins_with_a_button(project: Project) -> None:
     """It goes into the plan with the column that tells rows apart, and undo takes it back."""
     project.keep_plan(PLAN)
@@ -287,6 +296,7 @@ def test_a_series_begins_with_a_button(project: Project) -> None:
     assert project.plan_text == PLAN
 
 
+@pytest.mark.slow
 def test_no_series_is_offered_where_the_plan_names_persons(project: Project) -> None:
     """Its rows could not be followed; the page says why, and the form is refused."""
     with project.source.open("a") as table:
@@ -304,6 +314,7 @@ def test_no_series_is_offered_where_the_plan_names_persons(project: Project) -> 
     project.keep_plan(PLAN)
 
 
+@pytest.mark.slow
 def test_a_series_follows_persons_who_have_one_row_each(tmp_path: Path) -> None:
     """Rows are told apart by the column that named persons, which is still never published."""
     lines = [f"S{n:03},{20 + n % 30},{n % 7}" for n in range(60)]
@@ -337,6 +348,7 @@ def test_a_series_follows_persons_who_have_one_row_each(tmp_path: Path) -> None:
         assert ("series" in tomllib.loads(text)["method"]) == (method == "generalization")
 
 
+@pytest.mark.slow
 def test_persons_are_counted_by_the_values_of_their_column(tmp_path: Path) -> None:
     """A series can be begun where each has one row, though the role was given after the look."""
     lines = [f"{n},{20 + n % 9},flu" for n in range(40)]
@@ -368,6 +380,7 @@ def test_persons_are_counted_by_the_values_of_their_column(tmp_path: Path) -> No
     assert 'class="deed"' in visitor.get("/p/people/sign").text
 
 
+@pytest.mark.slow
 def test_values_of_ones_own_are_told_where_they_are_published(tmp_path: Path) -> None:
     """An exact amount that only one person has finds the row, whatever is done with the others."""
     lines = [f"{20 + n % 9},{1000 + 37 * n}" for n in range(60)]
@@ -394,6 +407,7 @@ def test_values_of_ones_own_are_told_where_they_are_published(tmp_path: Path) ->
     assert "This did not work" not in page
 
 
+@pytest.mark.slow
 def test_what_a_record_lacks_is_no_value_that_is_missing(project: Project) -> None:
     """Publishing again mends the first; of missing cells the reason itself says what would help."""
     ruling = {"kind": "attack", "passed": False, "limit": 0.1, "value": None, "asks": "x"}
@@ -402,6 +416,7 @@ def test_what_a_record_lacks_is_no_value_that_is_missing(project: Project) -> No
     assert "The line above" in remedy_of({**ruling, "why": why})[0]
 
 
+@pytest.mark.slow
 def test_a_table_that_was_replaced_is_told_on_each_screen(tmp_path: Path) -> None:
     """Until it is looked at again: what was counted before is of the table before."""
     table = tmp_path / "people.csv"
@@ -416,6 +431,7 @@ def test_a_table_that_was_replaced_is_told_on_each_screen(tmp_path: Path) -> Non
         assert told in visitor.get(f"/p/people/{screen}").text
 
 
+@pytest.mark.slow
 def test_rulings_are_told_apart_by_what_they_rest_on(project: Project) -> None:
     """Measured, confirmed, accepted, not applicable: the tally counts each for itself."""
     measured = {"kind": "group-size", "asks": "a", "passed": True, "why": "of 2", "waived": ""}
@@ -429,6 +445,7 @@ def test_rulings_are_told_apart_by_what_they_rest_on(project: Project) -> None:
     )
 
 
+@pytest.mark.slow
 def test_what_a_promise_leaves_open_is_accepted_and_not_confirmed(project: Project) -> None:
     """The release says which sentences are of that sort; no wording tells it."""
     folder = project.folder / "releases" / "002"
@@ -439,6 +456,7 @@ def test_what_a_promise_leaves_open_is_accepted_and_not_confirmed(project: Proje
     assert UNPUBLISHED in {one.says for one in found if not one.is_limit}
 
 
+@pytest.mark.slow
 def test_a_drawn_page_leads_back(project: Project) -> None:
     """A dossier has a link to the screen that it was opened from, and runs nothing."""
     (project.folder / "dossier-002.html").write_text("<html><body><p>drawn</p></body></html>")
@@ -450,6 +468,7 @@ def test_a_drawn_page_leads_back(project: Project) -> None:
     assert "script-src" not in policy
 
 
+@pytest.mark.slow
 def test_what_waits_for_a_withdrawal_is_no_tick(project: Project) -> None:
     """A box that is not offered is not counted among those to tick, on Evidence and Sign off."""
     project.keep_plan(PLAN)
@@ -471,6 +490,7 @@ def test_what_waits_for_a_withdrawal_is_no_tick(project: Project) -> None:
     assert "for a tick on Evidence" not in signing.partition("Release 1")[0]
 
 
+@pytest.mark.slow
 def test_the_ledger_says_how_many_criteria_are_met(project: Project) -> None:
     """And that a signed release is not to be handed over where Studio knows otherwise."""
     folder = project.folder / "releases" / "002"
@@ -488,6 +508,7 @@ def test_the_ledger_says_how_many_criteria_are_met(project: Project) -> None:
     assert "but not to hand over" not in visitor.get("/p/people/ledger").text
 
 
+@pytest.mark.slow
 def test_the_recipient_that_a_policy_supposes_stands_on_the_screen(project: Project) -> None:
     """Nobody is asked whether it is so, so that it is said whose supposition it is."""
     project.keep_plan(PLAN)
@@ -502,6 +523,7 @@ def test_the_recipient_that_a_policy_supposes_stands_on_the_screen(project: Proj
     assert "supposes that the release goes to: <strong>the press</strong>" in page
 
 
+@pytest.mark.slow
 def test_a_criterion_of_several_columns_is_labelled_for_each(project: Project) -> None:
     """The risk of one column is beyond the limit, that of another within: each says so."""
     path = project.folder / "releases" / "002" / "private" / "verdict.json"
@@ -523,6 +545,7 @@ def test_a_criterion_of_several_columns_is_labelled_for_each(project: Project) -
     assert told == {"sex": ["not met"], "age": ["met"]}
 
 
+@pytest.mark.slow
 def test_signed_releases_of_another_project_with_these_columns_are_known(project: Project) -> None:
     """A later state of a table under another name is not ticked as the only one of its rows."""
     visitor = Visitor(project.start.folder)
@@ -549,6 +572,7 @@ def test_signed_releases_of_another_project_with_these_columns_are_known(project
     assert not refused
 
 
+@pytest.mark.slow
 def test_a_project_goes_on_with_the_file_of_the_new_state(project: Project) -> None:
     """Plan and releases stay; a file that lacks a column with a role is refused by its name."""
     visitor, folder = Visitor(project.start.folder), project.start.folder
@@ -582,6 +606,7 @@ def test_a_project_goes_on_with_the_file_of_the_new_state(project: Project) -> N
     assert '<th scope="col">Of the file</th>' in visitor.get("/p/people/ledger").text
 
 
+@pytest.mark.slow
 def test_a_try_that_is_taken_stays_in_the_series_of_the_plan(project: Project) -> None:
     """Tries are made without the series; the plan publishes in it all the same."""
     series = 'k = 2\nseries = "yearly"\nrecord_key = "age"\n'
@@ -590,6 +615,7 @@ def test_a_try_that_is_taken_stays_in_the_series_of_the_plan(project: Project) -
     assert _series_of(project, "pram") == {}
 
 
+@pytest.mark.slow
 def test_the_form_of_a_method_keeps_what_was_tried_last(project: Project) -> None:
     """Offered values are ticked, and others stand in the field, of the newest try alone."""
     for number, tried in ((1, "[5, 10]"), (2, "[3, 20, 33]")):
@@ -603,6 +629,7 @@ def test_the_form_of_a_method_keeps_what_was_tried_last(project: Project) -> Non
     assert 'value="33"' in form.partition("others")[2]
 
 
+@pytest.mark.slow
 def test_each_policy_says_to_whom_it_is_meant_and_how_large_its_groups_are(
     project: Project,
 ) -> None:

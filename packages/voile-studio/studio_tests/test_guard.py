@@ -31,6 +31,7 @@ def stranger(guard: Guard) -> Iterator[TestClient]:
         yield client
 
 
+@pytest.mark.slow
 def test_the_address_works_once(guard: Guard, stranger: TestClient):
     """Who comes second with the same address is not let in."""
     entrance = guard.new_entrance()
@@ -41,6 +42,7 @@ def test_the_address_works_once(guard: Guard, stranger: TestClient):
     assert stranger.get("/").status_code == 401
 
 
+@pytest.mark.slow
 def test_scripts_and_other_sites_do_not_get_the_cookie(guard: Guard, stranger: TestClient):
     """It is for HTTP alone, and is sent by our own pages alone."""
     cookie = stranger.get(guard.new_entrance()).headers["set-cookie"]
@@ -48,6 +50,7 @@ def test_scripts_and_other_sites_do_not_get_the_cookie(guard: Guard, stranger: T
     assert "SameSite=Strict" in cookie
 
 
+@pytest.mark.slow
 def test_two_at_once_know_their_browser(tmp_path: Path):
     """A browser sends the cookies of both to each, because cookies know no port."""
     (tmp_path / "people.csv").write_text("age\n30\n")
@@ -97,6 +100,7 @@ def test_what_changes_something_must_come_from_our_pages(
     assert answer.status_code == 403
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
 def test_pages_are_not_looked_at_from_elsewhere(guard: Guard, stranger: TestClient, site: str):
     """A server on another port of this machine is of the same site, and is refused as well."""
@@ -106,6 +110,7 @@ def test_pages_are_not_looked_at_from_elsewhere(guard: Guard, stranger: TestClie
         assert stranger.get("/", headers={"sec-fetch-site": own}).status_code == 200
 
 
+@pytest.mark.slow
 def test_every_answer_forbids_keeping_it_and_foreign_scripts(guard: Guard, stranger: TestClient):
     """Pages, files, refusals."""
     stranger.get(guard.new_entrance())

@@ -33,6 +33,7 @@ def wait_for(done: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
+@pytest.mark.slow
 def test_a_command_is_done_and_its_result_is_found(jobs: Jobs, tmp_path: Path):
     """By another object too, as after a restart."""
     (tmp_path / "people.csv").write_text("age\n30\n40\n")
@@ -44,6 +45,7 @@ def test_a_command_is_done_and_its_result_is_found(jobs: Jobs, tmp_path: Path):
     assert job.command == "voile inspect people.csv --json"
 
 
+@pytest.mark.slow
 def test_a_command_that_fails_says_why(jobs: Jobs):
     """In the words of the command line."""
     job = ended(jobs.start("inspect", ["inspect", "nothing.csv", "--json"]))

@@ -15,6 +15,7 @@ from voile_studio.words import method_cards
 CARDS = {card.name: card for card in method_cards()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("epsilon", "tables"), [(0.5, 1), (1, 4), (2, 10)])
 def test_counts_are_off_by_no_more_than_a_card_tells(epsilon, tables):
     """Of tables of one column each: of 1,000 cells 19 in 20 are within, and not all by far."""

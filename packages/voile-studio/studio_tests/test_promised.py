@@ -69,6 +69,7 @@ def told(project: Project) -> str:
     return project.charge_summary(plan)
 
 
+@pytest.mark.slow
 def test_a_charge_is_told_before_it_is_spent(project: Project):
     """With what is spent so far, and that more than is left will be refused."""
     project.keep_plan(BUDGET)
@@ -93,6 +94,7 @@ def test_what_is_not_charged_is_told(project: Project, plan: str, said: str):
     assert said in told(project)
 
 
+@pytest.mark.slow
 def test_an_account_can_be_read(project: Project):
     """The limit, what is spent by which mechanism, and what is left; no raw document."""
     publish(project, BUDGET, "x")

@@ -60,6 +60,7 @@ def unmet(case: Case) -> list[Ruling]:
     return [one for each in policies for one in judge(case, each).rulings if not one.passed]
 
 
+@pytest.mark.slow
 def test_following_the_remedies_of_groups_meets_every_template(tmp_path: Path) -> None:
     """The largest k that is named is enough for each criterion of groups in all templates."""
     before = unmet(studied(tmp_path / "one", k=3))
@@ -95,6 +96,7 @@ def test_what_is_met_needs_no_remedy() -> None:
     assert "Publish again" in remedy_of(asdict(missing))[0]
 
 
+@pytest.mark.slow
 def test_a_button_puts_what_is_missed_into_the_plan(tmp_path: Path) -> None:
     """The strictest of all that criteria ask of a parameter, and undo takes it back."""
     (tmp_path / "people.csv").write_text("age,sex\n30,f\n31,m\n")
@@ -173,6 +175,7 @@ def test_the_least_change_that_meets_a_policy_is_searched_and_taken(tmp_path: Pa
     assert kept["roles"] == tomllib.loads(STUDY)["roles"]
 
 
+@pytest.mark.slow
 def test_a_change_that_leaves_out_a_column_is_taken_with_it(tmp_path: Path) -> None:
     """It goes into the plan of the release, whatever the plan says now; so does the nearest one."""
     (tmp_path / "people.csv").write_text("age,sex\n30,f\n31,m\n")

@@ -54,6 +54,7 @@ def test_identifiers_are_masked(visitor: Visitor):
     assert "P00000" not in page
 
 
+@pytest.mark.slow
 def test_cards_of_noise_tell_what_epsilon_means(visitor: Visitor):
     """In odds and in errors of counts, and offer the columns that the plan publishes, by sets."""
     page = visitor.get("/p/stays/try").text
@@ -81,6 +82,7 @@ def test_a_proposed_plan_has_its_reasons(visitor: Visitor):
     assert "Copy as command" in page
 
 
+@pytest.mark.slow
 def test_an_open_question_is_answered_by_its_button(visitor: Visitor, folder: Path):
     """Its lines go, and nothing else of the plan."""
     plan = folder / "stays.voile" / "plan.toml"
@@ -103,6 +105,7 @@ def test_an_open_question_is_answered_by_its_button(visitor: Visitor, folder: Pa
     assert tomllib.loads(kept) == tomllib.loads(before)
 
 
+@pytest.mark.slow
 def test_how_dates_are_written_is_answered_by_a_day(visitor: Visitor, folder: Path):
     """Each format that fits has a button with a day in it, and none of roles stands beside."""
     plan = folder / "stays.voile" / "plan.toml"
@@ -120,6 +123,7 @@ def test_how_dates_are_written_is_answered_by_a_day(visitor: Visitor, folder: Pa
     visitor.post("/p/stays/plan/text", digest=visitor.digest("/p/stays/plan"), text=before)
 
 
+@pytest.mark.slow
 def test_a_step_is_shown_and_taken_away(visitor: Visitor, folder: Path):
     """The button takes one step out of the text, which is then as it was."""
     plan = folder / "stays.voile" / "plan.toml"
@@ -160,6 +164,7 @@ def test_a_wrong_text_is_kept_and_its_line_is_told(visitor: Visitor, folder: Pat
     assert plan.read_text() == before
 
 
+@pytest.mark.slow
 def test_levels_are_edited_as_a_tree(visitor: Visitor, folder: Path):
     """Merged, renamed, and taken by the plan."""
     to = "/p/stays/plan/column/2/levels"
@@ -250,6 +255,7 @@ def test_an_address_that_leads_nowhere_is_no_fault(visitor: Visitor, path: str):
     assert "voile_studio" not in answer.text
 
 
+@pytest.mark.slow
 def test_another_server_shows_the_same(visitor: Visitor, folder: Path):
     """Nothing is held in memory that a file does not say."""
     again = Visitor(folder)
@@ -263,6 +269,7 @@ def test_the_project_is_for_its_owner_alone(visitor: Visitor, folder: Path):
     assert (folder / "stays.voile").stat().st_mode & 0o077 == 0
 
 
+@pytest.mark.slow
 def test_texts_that_stand_for_missing_values_are_a_list_that_counts_follow(tmp_path: Path):
     """The list can be changed on Data; the table is looked at again by it, and Undo names it."""
     lines = "".join(f"{20 + n % 30},{'fm'[n % 2]},{'inconnu' if n % 3 == 0 else 'flu'}\n"

@@ -13,6 +13,8 @@ pytest.importorskip("fastapi")
 
 from studio_tests.studio import Visitor
 
+pytestmark = pytest.mark.slow
+
 PLAN = """
 [roles]
 identifiers       = ["name"]

@@ -42,6 +42,7 @@ def test_bars_stand_beside_each_other_and_none_is_too_high(before: list[float]):
     assert found.moved == pytest.approx(gone)
 
 
+@pytest.mark.slow
 def test_columns_are_told_by_the_names_that_the_file_has(tmp_path: Path):
     """An interval becomes two columns, and the record of the study says so before publishing."""
     studied(tmp_path / "study", 7)

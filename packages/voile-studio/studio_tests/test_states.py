@@ -16,6 +16,8 @@ from studio_tests.studio import Visitor
 from voile_base.errors import InputError
 from voile_studio.project import _PlanStates
 
+pytestmark = pytest.mark.slow
+
 MOST_FOR_MANY = 20
 
 

@@ -14,6 +14,8 @@ pytest.importorskip("fastapi")
 from studio_tests.browsing import User, studio
 from studio_tests.studio import Visitor
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:

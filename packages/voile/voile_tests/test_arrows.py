@@ -10,6 +10,8 @@ import pytest
 
 import voile
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(voile.__file__).parent
 TRIPS = (
     r"attack\.trajectory|cli\.trips|ledger\.(trips|fleets)|schema\.trajectory"

@@ -30,6 +30,7 @@ def _sum(numbers):
     return total
 
 
+@pytest.mark.slow
 def test_compiled_functions_call_each_other():
     """A loop may call another one, and what is registered for both."""
     assert _sum(np.arange(4)) == 12
@@ -38,6 +39,7 @@ def test_compiled_functions_call_each_other():
     assert uncompiled(_twice) is _twice
 
 
+@pytest.mark.slow
 def test_declaring_loops_does_not_load_numba():
     """Only a call does."""
     code = (
@@ -95,6 +97,7 @@ def _added_up(numbers):
     return total
 
 
+@pytest.mark.slow
 def test_what_two_processes_kept_in_one_file_is_not_called(monkeypatch, tmp_path):
     """Machine code of other types is thrown away: it would add up whole numbers as fractions."""
     from numba.core import config  # noqa: PLC0415 - what is tested loads it

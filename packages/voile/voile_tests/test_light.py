@@ -33,6 +33,7 @@ def python(code, *arguments, cwd=None):
 COMMAND = "from voile_base.main import main; main()"
 
 
+@pytest.mark.slow
 def test_tables_are_published_without_extras():
     """k-anonymity, (k,e)-anonymity and noise of 20,000 rows need no compiler and no SciPy."""
     run = python(
@@ -48,6 +49,7 @@ print(voile.add_laplace_noise(frame, quasi_identifiers=["age"], epsilon=1, perso
     assert run.stdout.split() == ["20000"] * 3, run.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("call", "extra"),
     [

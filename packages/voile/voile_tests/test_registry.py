@@ -168,6 +168,7 @@ def test_an_attack_and_a_measure_of_others_take_part_in_a_study(desk):
     assert "Same cells" in page
 
 
+@pytest.mark.slow
 def test_a_risk_of_others_is_counted_in_an_audit_and_asked_by_a_policy(desk):
     """It stands behind the three, with its figure, and a policy holds it against a limit."""
     audit = ("audit", "people.csv", "--original", "people.csv", "--out", "out", "--targets", 9)
@@ -184,6 +185,7 @@ def test_a_risk_of_others_is_counted_in_an_audit_and_asked_by_a_policy(desk):
     assert "FAIL" in done.stdout
 
 
+@pytest.mark.slow
 def test_an_attack_of_others_brings_its_options(desk):
     """They are made of its fields; of use to no other attack, they are refused for one."""
     publish = ("publish", "people.csv", "--plan", "plan.toml", "--out", "out")

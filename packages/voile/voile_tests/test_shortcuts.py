@@ -16,6 +16,7 @@ from voile import shortcuts
 from voile.cli.publish import _publish_command
 from voile.schema.plan import parse_plan
 from voile_base.errors import InputError, PlanError, TableError
+from voile_testing.plugin import some_slow
 
 AGES = {
     "age": {"bounds": [0, 110], "edges": [0, 20, 40, 60, 80], "intervals": {"widths": [10, 50]}},
@@ -52,7 +53,7 @@ def released(name, frame, **more):
     return getattr(voile, name)(frame, **CALLS[name], **(keywords | more))
 
 
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("name", some_slow(CALLS, {"dp_synthesize"}))
 def test_the_command_line_gives_the_same(name, tmp_path):
     """A call and ``voile publish`` with its plan and its seed publish the same rows and record."""
     frame = pl.DataFrame(people())
@@ -175,6 +176,7 @@ def test_keywords_are_keys_of_plans():
         )
 
 
+@pytest.mark.slow
 def test_an_audit_of_frames_is_that_of_files(tmp_path):
     """Frames of any kind are judged like files of the same rows, and leave nothing behind."""
     rows = people(120)

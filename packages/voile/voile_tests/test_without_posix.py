@@ -3,6 +3,10 @@
 import subprocess
 import sys
 
+import pytest
+
+pytestmark = pytest.mark.slow
+
 TABLE = """patient,age,sex,zip,illness
 P1168,30,f,00120,appendicitis
 P1329,59,m,00213,pneumonia

@@ -127,7 +127,13 @@ def test_a_law_and_its_moments_agree(noise: str, reach: float):
 
 @pytest.mark.parametrize(
     ("law", "reports", "mu"),
-    [(PLANAR, 3, 0.0), (PLANAR, 40, 0.0), (PLANAR, 960, 0.0), (LINE, 40, 0.0), (PLANAR, 10, 1.0)],
+    [
+        pytest.param(PLANAR, 3, 0.0, marks=pytest.mark.slow),
+        (PLANAR, 40, 0.0),
+        pytest.param(PLANAR, 960, 0.0, marks=pytest.mark.slow),
+        (LINE, 40, 0.0),
+        (PLANAR, 10, 1.0),
+    ],
 )
 def test_the_true_delta_is_below_the_claim_and_near_it(
     law: LossDistribution, reports: int, mu: float
@@ -148,6 +154,7 @@ def test_less_noise_is_caught(reports: int):
     assert delta - 4 * error > 2 * DELTA
 
 
+@pytest.mark.slow
 @settings(max_examples=12, deadline=None)
 @given(
     reach=st.floats(0.01, 5),
@@ -187,6 +194,7 @@ def test_ends():
     assert composed_epsilon(((far, 2),), 0.0, DELTA) == 4 * LARGEST_REACH
 
 
+@pytest.mark.slow
 def test_many_reports_come_near_the_central_limit():
     """A million reports cost what Gaussian noise with their variance costs, within 2 %."""
     law = LossDistribution("planar-laplace", 0.01)
@@ -194,6 +202,7 @@ def test_many_reports_come_near_the_central_limit():
     assert composed_epsilon(((law, 1_000_000),), 0.0, DELTA) == pytest.approx(expected, rel=0.02)
 
 
+@pytest.mark.slow
 def test_tiny_deltas_are_no_rounding():
     """At a delta of 1e-30 the claim still follows the draws."""
     claim = composed_epsilon(((PLANAR, 40),), 0.0, 1e-30)

@@ -47,6 +47,7 @@ def test_mu_is_the_distance_of_two_normal_laws(
     assert found[-1] == pytest.approx(expected, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_no_difference_within_the_distance_costs_more() -> None:
     """20,000 random pairs of trajectories nowhere more than d apart have at most the stated mu."""
     rng = np.random.default_rng(5)

@@ -120,6 +120,7 @@ def test_a_line_has_exactly_the_covariance_that_bands_need() -> None:
             assert product == pytest.approx((1 - apart) * math.exp(-apart), abs=1e-6)
 
 
+@pytest.mark.slow
 def test_values_at_several_places_are_gaussian_with_the_kernel_as_covariance() -> None:
     """400 keys, 7 places, both axes: whitened values are standard normal; 30 % less is caught.
 
@@ -148,6 +149,7 @@ def test_a_place_has_one_value_in_any_order_and_in_any_table() -> None:
     assert not np.isclose(found, field._field_at(latitude, longitude, LENGTH, key("other"))).any()
 
 
+@pytest.mark.slow
 def test_the_field_is_the_one_that_halving_each_line_by_itself_gives() -> None:
     """To the last bit, at places all over the earth: what a key publishes does not change."""
     latitude, longitude = np.array([39.9, -33.9, 89.9]), np.array([116.4, -179.99, 0.0])
@@ -186,6 +188,7 @@ def test_a_truck_that_stands_says_nothing_new() -> None:
     assert len(np.unique(shown.latitude)) == len(np.unique(shown.longitude)) == 1
 
 
+@pytest.mark.slow
 def test_driving_on_and_coming_back_shows_the_fresh_part_alone() -> None:
     """A stop after a long way and back differs by the fresh noise, and by nothing if all stays."""
     metres = np.array([(0.0, 0.0), (5_000.0, 0.0), (10_000.0, 0.0), (0.0, 0.0), (10.0, 0.0)])
@@ -213,6 +216,7 @@ def test_days_of_one_period_share_the_field_and_periods_do_not() -> None:
     assert np.abs(apart).max() < 6 * (2 / len(each)) ** 0.5
 
 
+@pytest.mark.slow
 def test_vehicles_are_independent_and_keys_too() -> None:
     """600 pairs of vehicles at one place, and one vehicle under two keys: no correlation."""
     trips = journey(np.zeros((1, 2)), vehicles=600)
@@ -233,6 +237,7 @@ def test_without_what_stays_noise_is_that_of_correlated_noise_while_trucks_drive
     assert separation(stays.latitude, stays.longitude, time.latitude, time.longitude).max() < 1e-6
 
 
+@pytest.mark.slow
 def test_the_clock_of_fresh_noise_stops_with_the_truck() -> None:
     """An hour's stop does not renew it: after it noise is as near as a minute of driving leaves."""
     metres = np.array([(0.0, 0.0), *[(1.0, 0.0)] * 60, (900.0, 0.0)])
@@ -241,6 +246,7 @@ def test_the_clock_of_fresh_noise_stops_with_the_truck() -> None:
     assert product == pytest.approx(math.exp(-0.5), abs=6 * (2 / 3_000) ** 0.5)
 
 
+@pytest.mark.slow
 def test_noise_has_the_mean_displacement_of_all_other_mechanisms() -> None:
     """2 / epsilon, whatever stays: 600 vehicles within 6 standard errors; 30 % less is caught."""
     trips = journey(np.zeros((1, 2)), vehicles=600)

@@ -128,6 +128,7 @@ def test_correlated_noise_forgets_at_its_rate(tau: float) -> None:
     assert abs((axes[0, :, 3] * axes[1, :, 3]).mean()) < 6 / TRIPS**0.5
 
 
+@pytest.mark.slow
 def test_mechanisms_move_positions_equally_far() -> None:
     """All three have the mean displacement 2 / epsilon, so that they can be compared."""
     zones = constant(0.004)

@@ -25,6 +25,8 @@ from voile_share.chain.contract import address_of
 from voile_share.store import Appended, Entry
 from voile_share.store.sqlite import SQLiteStore
 
+pytestmark = pytest.mark.slow
+
 NAMES = (1, 2, 3, 4, 5)
 
 

@@ -15,6 +15,7 @@ from voile_share.store import ReportLog
 from voile_share.store.sqlite import SQLiteStore
 
 
+@pytest.mark.slow
 class TestAnchorMode(ReportLogContract):
     examples = 3
 

@@ -46,6 +46,7 @@ def broken(stage: Stage, between, **more) -> ChainLog:
     return ChainLog(between, stage.deployment, stage.account_of, terms=QUICK, **more)
 
 
+@pytest.mark.slow
 def test_what_was_on_its_way_is_sent_at_the_next_start(stage: Stage, tmp_path: Path) -> None:
     """Without the caller: the report that a dead process had put away lands by ``settle``."""
     mirror, [entry] = tmp_path / "mirror", chain(1, 1)
@@ -64,6 +65,7 @@ def test_what_was_on_its_way_is_sent_at_the_next_start(stage: Stage, tmp_path: P
         assert list(log.append([entry])) == [Appended.KNOWN]
 
 
+@pytest.mark.slow
 def test_a_dropped_transaction_is_sent_again(stage: Stage) -> None:
     """A node that forgets two transactions is given them again, within one ``append``."""
     entries = chain(1, 3)
@@ -74,6 +76,7 @@ def test_a_dropped_transaction_is_sent_again(stage: Stage) -> None:
     assert on_chain(stage) == [entry.message for entry in entries]
 
 
+@pytest.mark.slow
 def test_what_a_reorganisation_takes_is_put_back(stage: Stage) -> None:
     """Acknowledged reports that the chain loses are on it again after the next ``append``."""
     entries, foreign = chain(1, 5), chain(2, 2)
@@ -91,6 +94,7 @@ def test_what_a_reorganisation_takes_is_put_back(stage: Stage) -> None:
     assert on_chain(stage) == [entry.message for entry in entries]
 
 
+@pytest.mark.slow
 def test_a_node_that_went_back_is_noticed(stage: Stage) -> None:
     """Its head is lower than what was read: what it lost is sent again by ``settle``."""
     entries = chain(1, 3)
@@ -120,6 +124,7 @@ class Doubting(Between):
         return self._chain.estimate(sender, to, data)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by_append", [False, True])
 def test_reports_that_were_lost_go_in_their_order(stage: Stage, *, by_append: bool) -> None:
     """While the contract does not take the first of them back, later ones of the truck wait.
@@ -165,6 +170,7 @@ def test_a_chain_without_the_contract_is_not_written_to(stage: Stage) -> None:
         log.last(TRUCK)
 
 
+@pytest.mark.slow
 def test_the_mirror_is_made_again_from_the_chain(stage: Stage) -> None:
     """Without its file a log knows what is on the chain, in both modes, and goes on."""
     entries = chain(1, 4)
@@ -177,6 +183,7 @@ def test_the_mirror_is_made_again_from_the_chain(stage: Stage) -> None:
         assert list(log.append(entries)) == [Appended.KNOWN] * 3 + [Appended.NEW]
 
 
+@pytest.mark.slow
 def test_two_processes_do_not_fork_a_chain(stage: Stage) -> None:
     """Two logs with mirrors of their own: the later of two rivals is late, the same one known."""
     driver = Driver(1)
@@ -192,6 +199,7 @@ def test_two_processes_do_not_fork_a_chain(stage: Stage) -> None:
     assert on_chain(stage) == [first.message, second.message]
 
 
+@pytest.mark.slow
 def test_a_rival_that_overtakes_makes_a_report_late(stage: Stage) -> None:
     """What another process publishes between our look and our transaction wins, and is said."""
     driver = Driver(1)
@@ -209,6 +217,7 @@ def test_a_rival_that_overtakes_makes_a_report_late(stage: Stage) -> None:
     assert on_chain(stage) == [rival.message]
 
 
+@pytest.mark.slow
 def test_states_are_saved_first_and_only_for_new_reports(stage: Stage) -> None:
     """Nothing is published whose state could not be saved; known and late ones save none."""
     driver = Driver(1)
@@ -230,6 +239,7 @@ def test_states_are_saved_first_and_only_for_new_reports(stage: Stage) -> None:
     assert saved == [(TRUCK, b"2")]
 
 
+@pytest.mark.slow
 def test_what_the_contract_refuses_changes_nothing(stage: Stage) -> None:
     """A retired truck in a batch: the reason is raised, and nothing of the batch is sent."""
     stage.account_of(TRUCK)
@@ -246,6 +256,7 @@ def test_what_the_contract_refuses_changes_nothing(stage: Stage) -> None:
     assert saved == []
 
 
+@pytest.mark.slow
 def test_a_truck_that_is_retired_on_the_way(stage: Stage) -> None:
     """Neither new nor known: the reason is raised, until the truck is registered again."""
     registry, truck, entry = stage.registry(stage.company), stage.account_of(TRUCK), chain(1, 1)[0]
@@ -270,6 +281,7 @@ def test_a_truck_without_account_is_an_input_error(stage: Stage) -> None:
         log.append(chain(1, 1))
 
 
+@pytest.mark.slow
 def test_reports_wait_for_an_account_to_be_filled(stage: Stage) -> None:
     """The error names the account; other trucks' reports land; with money the rest follows."""
     poor = account("poor")
@@ -303,6 +315,7 @@ def test_reports_wait_for_an_account_to_be_filled(stage: Stage) -> None:
         assert on_chain(stage) == [chain(1, 1)[0].message]
 
 
+@pytest.mark.slow
 def test_readings_go_on_while_the_node_is_away(stage: Stage, tmp_path: Path) -> None:
     """What was on the chain is read; appending is an error that changes nothing."""
     mirror, entries = tmp_path / "mirror", chain(1, 2)
@@ -320,6 +333,7 @@ def test_readings_go_on_while_the_node_is_away(stage: Stage, tmp_path: Path) -> 
         log.last(TRUCK)
 
 
+@pytest.mark.slow
 def test_rubbish_that_a_truck_publishes_is_no_report(stage: Stage) -> None:
     """The contract does not look inside; logs do, and pass over it."""
     truck, entries = stage.account_of(TRUCK), chain(1, 2)
@@ -333,6 +347,7 @@ def test_rubbish_that_a_truck_publishes_is_no_report(stage: Stage) -> None:
     assert on_chain(stage) == [rubbish]
 
 
+@pytest.mark.slow
 def test_a_mirror_is_its_owners_alone(stage: Stage, tmp_path: Path) -> None:
     """Others may read neither the file nor what SQLite keeps beside it."""
     with log_of(stage, mirror=tmp_path / "mirror") as log:
@@ -343,6 +358,7 @@ def test_a_mirror_is_its_owners_alone(stage: Stage, tmp_path: Path) -> None:
         assert {path.stat().st_mode & 0o777 for path in files} == {0o600}
 
 
+@pytest.mark.slow
 def test_a_mirror_serves_one_contract(stage: Stage, tmp_path: Path) -> None:
     """A file of another contract, and a file that is no mirror, are refused."""
     with log_of(stage, mirror=tmp_path / "mirror"):
@@ -354,6 +370,7 @@ def test_a_mirror_serves_one_contract(stage: Stage, tmp_path: Path) -> None:
         stage.log(Mode.ANCHOR)
 
 
+@pytest.mark.slow
 def test_deep_confirmations_are_waited_for(stage: Stage) -> None:
     """With three confirmations asked for, two more blocks stand on the report's when it returns."""
     entry: Entry = chain(1, 1)[0]

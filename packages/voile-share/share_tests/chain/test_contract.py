@@ -35,6 +35,7 @@ def another(stage: Stage) -> Stage:
     return stage
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("call", [Contract.publish, Contract.store])
 def test_only_a_registered_truck_publishes_and_only_forward(stage: Stage, call) -> None:
     """Unregistered senders, other trucks' reports, replayed and earlier slots, and rubbish."""
@@ -73,6 +74,7 @@ def test_slots_of_the_whole_range_are_taken(stage: Stage) -> None:
     assert refused(stage, truck, Contract.publish(message_of(TRUCK, 2**32 - 2))) == "backward"
 
 
+@pytest.mark.slow
 def test_only_the_owner_certifies(stage: Stage) -> None:
     """Neither companies nor strangers certify, withdraw or hand over; the owner may be followed."""
     for who in (stage.company, OTHER):
@@ -92,6 +94,7 @@ def test_only_the_owner_certifies(stage: Stage) -> None:
     assert refused(stage, stage.owner, Contract.certify(address_of(OTHER))) == "not-owner"
 
 
+@pytest.mark.slow
 def test_foreign_registrations_revert(another: Stage) -> None:
     """No company takes another's truck or account, registers without certificate, or retires it."""
     account_of = another.account_of(TRUCK)
@@ -117,6 +120,7 @@ def test_foreign_registrations_revert(another: Stage) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_company_moves_a_truck_to_another_account(stage: Stage) -> None:
     """The account before is out, slots go on from where they were, and moving back works."""
     before, after = stage.account_of(TRUCK), account("after")
@@ -137,6 +141,7 @@ def test_a_company_moves_a_truck_to_another_account(stage: Stage) -> None:
     assert refused(stage, after, Contract.publish(second)) == "unregistered"
 
 
+@pytest.mark.slow
 def test_retired_trucks_and_withdrawn_companies_are_silent(stage: Stage) -> None:
     """Both stop at once, and come back with their slots when they are let in again."""
     truck = stage.account_of(TRUCK)
@@ -156,6 +161,7 @@ def test_retired_trucks_and_withdrawn_companies_are_silent(stage: Stage) -> None
     stage.send(truck, Contract.publish(second))
 
 
+@pytest.mark.slow
 def test_roots_are_numbered_and_only_go_forward(another: Stage) -> None:
     """No number twice or early, no slot before the last one's; companies count apart."""
     company, root = another.company, b"r" * 32
@@ -170,6 +176,7 @@ def test_roots_are_numbered_and_only_go_forward(another: Stage) -> None:
     another.send(OTHER, Contract.anchor(0, FIRST - SLOT, root))
 
 
+@pytest.mark.slow
 def test_what_is_done_already_is_not_paid_again(stage: Stage) -> None:
     """Certifying, registering and retiring twice sends one transaction."""
     owner, company = stage.registry(stage.owner), stage.registry(stage.company)

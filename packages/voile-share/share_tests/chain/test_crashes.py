@@ -16,6 +16,8 @@ from voile_share.chain.contract import address_of
 from voile_share.store import Appended, ReportLog
 from voile_share.store.sqlite import SQLiteStore
 
+pytestmark = pytest.mark.slow
+
 TRUCK = number_of(1)
 
 

@@ -22,6 +22,7 @@ from voile_share.chain.contract import address_of
 HEAVY = ("web3", "eth_account", "eth_abi", "eth_utils", "eth_tester", "eth")
 
 
+@pytest.mark.slow
 def test_importing_loads_nothing_heavy() -> None:
     """A platform without chain does not pay for web3."""
     program = f"import sys, voile_share.chain; print(set({HEAVY}) & set(sys.modules))"

@@ -34,6 +34,7 @@ def send(stage: Stage, message: bytes) -> None:
     stage.send(stage.account_of(TRUCK), Contract.publish(message))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", [Mode.LOG, Mode.STORAGE])
 def test_a_link_reads_its_parcel_from_the_chain(stage: Stage, mode: Mode) -> None:
     """All reports of the truck, in order, and none of other trucks; from a block on, too."""
@@ -55,6 +56,7 @@ def test_a_link_reads_its_parcel_from_the_chain(stage: Stage, mode: Mode) -> Non
     )
 
 
+@pytest.mark.slow
 def test_a_company_that_forges_a_report_is_not_believed(stage: Stage) -> None:
     """It registers an account of its own for the truck; the truck's signature is missing."""
     good, forged = reports(2)
@@ -67,6 +69,7 @@ def test_a_company_that_forges_a_report_is_not_believed(stage: Stage) -> None:
     assert readings.rejected == ((NOON + SLOT_SECONDS, Reason.SIGNATURE),)
 
 
+@pytest.mark.slow
 def test_reading_goes_on_after_rubbish(stage: Stage) -> None:
     """What is no report is told by its slot, and the next report is read."""
     first, second, third = reports(3)
@@ -78,6 +81,7 @@ def test_reading_goes_on_after_rubbish(stage: Stage) -> None:
     assert readings.rejected == ((NOON + SLOT_SECONDS, Reason.TRUNCATED),)
 
 
+@pytest.mark.slow
 def test_the_chain_vouches_for_reports_without_signature(stage: Stage) -> None:
     """Suite ``paper`` signs nothing: its reports are believed by their sender, if that is asked."""
     messages = reports(2, PAPER)

@@ -46,6 +46,7 @@ def stage(desk, folder) -> str:
     return desk.run("share", "carrier", "list", folder, "--json").document["parcels"][0]["stage"]
 
 
+@pytest.mark.slow
 def test_a_truck_is_loaded_when_its_card_was_pinned(desk, carrier, monkeypatch):
     """Not before; not where the platform shows another card; and never by a card of nonsense."""
     folder, truck, card = carrier

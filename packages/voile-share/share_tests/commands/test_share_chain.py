@@ -55,6 +55,7 @@ def test_an_account_is_made_once_for_its_owner_alone(desk, folder):
     assert key.read_text().strip() not in (folder / "share.toml").read_text()
 
 
+@pytest.mark.slow
 def test_a_contract_is_made_and_the_service_runs_on_it(desk, folder, node):
     """From an empty folder to a report that `verify` finds on the chain, by commands."""
     account = deployed(desk, folder, node)
@@ -128,6 +129,7 @@ def test_what_is_missing_is_said(desk, folder, node):
     assert "by itself" in desk.fails(2, *deploy)
 
 
+@pytest.mark.slow
 def test_one_process_sends(desk, folder, node):
     """More workers than one are refused: accounts send for one process at a time."""
     deployed(desk, folder, node)

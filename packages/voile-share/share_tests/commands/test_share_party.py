@@ -68,6 +68,7 @@ def link(keys, address, *more) -> list[object]:
     return ["share", "party", "link", keys, address, "--parcel", PARCEL, "--date", DAY, *more]
 
 
+@pytest.mark.slow
 def test_a_platform_that_shows_a_card_of_its_own_gets_no_keys(
     desk, service, company, keys, monkeypatch
 ):

@@ -61,6 +61,7 @@ def layers(path: Path) -> list[str]:
     return [layer["rank"] for layer in document["layers"]]
 
 
+@pytest.mark.slow
 def test_a_map_is_written_and_told_of(city: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The file has the page's format; sizes and whose map it is are said."""
     out = city.with_name("roads.json")

@@ -119,6 +119,7 @@ def test_a_truck_is_set_up_for_its_owner_alone(desk):
         assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0
 
 
+@pytest.mark.slow
 def test_positions_of_a_receiver_are_published(folder, platform):
     """Lines of NMEA become a report at the platform, and the run ends with its input."""
     service, token = platform
@@ -131,6 +132,7 @@ def test_positions_of_a_receiver_are_published(folder, platform):
         assert (truck.sent, truck.waiting) == (entry.slot, 0)
 
 
+@pytest.mark.slow
 def test_the_first_report_is_about_a_parcel_whose_parties_had_submitted(desk, platform):
     """What waits at the platform is read before the first position, which has its slot alone."""
     service, _ = platform
@@ -153,6 +155,7 @@ def test_the_first_report_is_about_a_parcel_whose_parties_had_submitted(desk, pl
     assert sighting is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "how", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
 )
@@ -178,6 +181,7 @@ def test_a_stopped_run_says_what_waits(folder, away):
         assert run.said.endswith("voile: stopped; 1 report waits on this device\n")
 
 
+@pytest.mark.slow
 def test_a_run_ends_without_the_platform_where_nothing_is_left(folder, away):
     """Input without a position leaves nothing to send, so nobody is waited for."""
     with Run(folder, away) as run:
@@ -204,6 +208,7 @@ def test_an_address_that_is_none_is_refused_at_once(desk, folder, monkeypatch, a
     assert "must be like https://share.example.org" in message
 
 
+@pytest.mark.slow
 def test_a_truck_without_input_is_refused(folder):
     """Where standard input is closed its number may be that of another file, which is not read."""
     program = (
@@ -230,6 +235,7 @@ def test_settings_that_are_no_toml_are_told_by_their_place(desk, folder):
     assert "hunter2" not in message
 
 
+@pytest.mark.slow
 def test_lines_that_are_not_taken_are_told_by_their_reason(folder, away):
     """Each reason is said the first time and at every tenfold, the lines themselves never."""
     damaged = line().replace(b",A,", b",B,", 1)
@@ -244,6 +250,7 @@ def test_lines_that_are_not_taken_are_told_by_their_reason(folder, away):
         assert told not in run.said
 
 
+@pytest.mark.slow
 def test_input_of_which_nothing_was_understood_is_wrong_input(folder, away):
     """Something other than NMEA on standard input ends with exit status 2."""
     with Run(folder, away) as run:
@@ -253,6 +260,7 @@ def test_input_of_which_nothing_was_understood_is_wrong_input(folder, away):
     assert "entirely" not in run.said
 
 
+@pytest.mark.slow
 def test_a_receiver_without_a_fix_was_understood(folder, away):
     """A receiver that does not know where it is writes NMEA all the same."""
     said = line().decode().replace(",A,", ",V,", 1)
@@ -263,6 +271,7 @@ def test_a_receiver_without_a_fix_was_understood(folder, away):
     assert "(no-fix)" in run.said
 
 
+@pytest.mark.slow
 def test_a_budget_that_is_spent_is_told_once(folder, away):
     """No report is made any more on that day, and the driver hears so; the run goes on."""
     (folder / "truck.toml").write_text("slot_seconds = 1\nbudget = 1.0\n")

@@ -136,6 +136,7 @@ def test_any_json_is_read_or_refused(name: str, value: Any) -> None:
     judge(name, json.dumps(value).encode())
 
 
+@pytest.mark.slow
 @given(
     st.dictionaries(st.sampled_from(["id", "lat", "lon", "timestamp", "batt", "valid"]), st.text())
 )

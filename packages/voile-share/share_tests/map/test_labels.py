@@ -30,6 +30,7 @@ def near_line(point: np.ndarray, line: np.ndarray) -> float:
     return float(np.hypot(*(start + share[:, np.newaxis] * step - point).T).min())
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10_000), st.integers(2, 60), st.floats(0, 1.2))
 def test_a_name_stands_along_a_nearly_straight_piece_of_its_street(
     seed: int, steps: int, bend: float

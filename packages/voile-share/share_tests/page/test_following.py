@@ -10,6 +10,8 @@ from share_tests.page.conftest import Viewer
 from share_tests.page.delivery import Delivery
 from share_tests.page.stub import Stub
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_position_moves_as_reports_come(viewer: Viewer, stub: Stub, delivery: Delivery) -> None:
     """The first report and those that follow are decrypted and shown, with time and distance."""

@@ -70,6 +70,7 @@ def test_every_message_that_is_asked_for_is_there_and_every_one_is_used() -> Non
         assert any(part in whole for part in parts) or stem in whole, key
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("locale", "seen", "when"),
     [

@@ -11,6 +11,8 @@ from share_tests.page.conftest import Viewer
 from share_tests.page.delivery import ROADS, SLOT, Delivery
 from share_tests.page.stub import Stub
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_link_expires_by_itself_offline(viewer: Viewer, stub: Stub, delivery: Delivery) -> None:
     """The terms said when: then the place goes, although nobody can be asked."""

@@ -16,6 +16,7 @@ from voile_share.page import CONTENT_SECURITY_POLICY
 from voile_testing.processes import wait_until
 
 
+@pytest.mark.slow
 def test_a_screen_reader_is_told_in_sentences(
     viewer: Viewer, stub: Stub, delivery: Delivery
 ) -> None:
@@ -44,6 +45,7 @@ def test_a_screen_reader_is_told_in_sentences(
         assert viewer.page.get_by_role("heading", name=name).is_visible()
 
 
+@pytest.mark.slow
 def test_the_nearest_place_of_the_map_is_named(
     viewer: Viewer, stub: Stub, delivery: Delivery
 ) -> None:
@@ -74,6 +76,7 @@ def test_where_no_destination_is_known_the_place_is_said_by_degrees(
     assert "destination" not in viewer.text("words")
 
 
+@pytest.mark.slow
 def test_a_rule_stands_between_two_facts_only(
     viewer: Viewer, stub: Stub, delivery: Delivery
 ) -> None:
@@ -90,6 +93,7 @@ def test_a_rule_stands_between_two_facts_only(
     assert viewer.page.evaluate(rule) == "0px"
 
 
+@pytest.mark.slow
 def test_a_truck_at_its_goal_is_nearly_there(
     viewer: Viewer, stub: Stub, delivery: Delivery
 ) -> None:
@@ -100,6 +104,7 @@ def test_a_truck_at_its_goal_is_nearly_there(
     assert viewer.text("seen-remaining") == "Nearly there"
 
 
+@pytest.mark.slow
 def test_movement_within_the_noise_is_not_called_movement(
     viewer: Viewer, stub: Stub, delivery: Delivery
 ) -> None:
@@ -111,6 +116,7 @@ def test_movement_within_the_noise_is_not_called_movement(
     viewer.says("words", "has not moved farther than can be told")
 
 
+@pytest.mark.slow
 def test_nothing_is_asked_of_others_and_the_key_stays(
     keeper: Viewer, stub: Stub, delivery: Delivery
 ) -> None:
@@ -143,6 +149,7 @@ def test_nothing_is_asked_of_others_and_the_key_stays(
     assert "52.0" not in kept
 
 
+@pytest.mark.slow
 def test_the_policy_of_the_page_is_sent_and_enforced(
     viewer: Viewer, stub: Stub, delivery: Delivery
 ) -> None:
@@ -167,6 +174,7 @@ def test_the_policy_of_the_page_is_sent_and_enforced(
     viewer.errors.clear()  # this one violation was ours
 
 
+@pytest.mark.slow
 def test_the_map_is_moved_by_keys_buttons_wheel_and_fingers(
     viewer: Viewer, stub: Stub, delivery: Delivery
 ) -> None:
@@ -218,6 +226,7 @@ def drag(viewer: Viewer, start: tuple[float, float]) -> None:
     mouse.up()
 
 
+@pytest.mark.slow
 def test_a_service_without_a_map_says_so(viewer: Viewer, stub: Stub, delivery: Delivery) -> None:
     """The place is shown all the same."""
     stub.publish(*delivery.report())
@@ -226,6 +235,7 @@ def test_a_service_without_a_map_says_so(viewer: Viewer, stub: Stub, delivery: D
     viewer.says("about-place", "52.0116")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [(360, 640), (320, 568), (1280, 800), (640, 360)])
 def test_nothing_is_cut_off_on_any_screen(
     viewers: Callable[..., Viewer], stub: Stub, delivery: Delivery, size: tuple[int, int]
@@ -243,6 +253,7 @@ def test_nothing_is_cut_off_on_any_screen(
             assert box["y"] + share * box["height"] <= size[1]
 
 
+@pytest.mark.slow
 def test_a_share_of_arrivals_is_said_where_one_was_learnt(
     viewer: Viewer, stub: Stub, delivery: Delivery
 ) -> None:

@@ -21,6 +21,8 @@ from voile_share.map import Streets
 from voile_share.protocol import Reader, ReaderLink, Record, RejectedError, Report
 from voile_share.protocol.truck import digest_of_body
 
+pytestmark = pytest.mark.slow
+
 VECTORS = Path(__file__).parents[1] / "protocol" / "vectors.json"
 READ = """
 const { keysIn } = await load("link");

@@ -21,6 +21,8 @@ from voile_share.parties import Consignment, Parties, TrackingAddress
 from voile_share.protocol import Notice, SealedNotice, Stage
 from voile_share.protocol.primitives import verifying_key
 
+pytestmark = pytest.mark.slow
+
 SEED, OTHER = b"seed of the carrier, 32 bytes..!", b"seed of the platform, 32 bytes!!"
 RANDOM = Randomness.seeded(3)
 TODAY = int(time.time()) // 86_400

@@ -11,6 +11,8 @@ from share_tests.page.conftest import Viewer
 from share_tests.page.delivery import Delivery
 from share_tests.page.stub import Stub
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(
     ("refusal", "title"),

@@ -78,6 +78,7 @@ def day(scene, tmp_path):
         yield Day(scene, client, tmp_path / "carrier")
 
 
+@pytest.mark.slow
 def test_a_parcel_is_followed_over_three_trucks_and_two_depots(day):
     """Without an action of the customer; each truck shows it while it is aboard, and no longer."""
     scene, seen = day.scene, [day.look()]
@@ -104,6 +105,7 @@ def test_a_parcel_is_followed_over_three_trucks_and_two_depots(day):
     assert day.readers[Role.RECEIVER].notice.destination == pytest.approx(HOME, abs=1e-7)
 
 
+@pytest.mark.slow
 def test_a_parcel_goes_from_truck_to_truck(day):
     """Loaded on another truck it is off the first, also where that was done by halves before."""
     scene = day.scene
@@ -135,6 +137,7 @@ class Failing(PlatformClient):
         return super().ask(method, path, **given)
 
 
+@pytest.mark.slow
 def test_the_platform_learns_of_a_move_the_truck_and_nothing_more(day):
     """All that it keeps of a link in each stage without a truck differs in random bytes alone.
 
@@ -158,6 +161,7 @@ def test_the_platform_learns_of_a_move_the_truck_and_nothing_more(day):
     assert day.numbers[Role.RECEIVER].encode() not in on_disk
 
 
+@pytest.mark.slow
 def test_links_are_found_by_their_labels_and_end(day):
     """A company finds its links by a label, closes one, and sees none of another company."""
     platform = day.scene.platform
@@ -201,6 +205,7 @@ def test_a_link_shows_no_truck_of_another_company(day):
     assert platform.links(day.company, own.truck) == [to_truck]
 
 
+@pytest.mark.slow
 def test_calls_that_cannot_be_are_refused_in_words(day, tmp_path):
     """Foreign consignments, numbers taken on twice, unknown parcels and trucks: nothing is kept."""
     with day.carrier() as carrier:

@@ -58,6 +58,7 @@ def test_nothing_is_submitted_to_a_card_that_the_company_did_not_give(
     party.submit(opened, PARCEL, DAY, days=2, card=card)
 
 
+@pytest.mark.slow
 def test_who_trusts_the_platform_is_shown_what_it_forges(scene, client, monkeypatch):
     """With the platform's own card in place of the company's it writes what the link believes."""
     card, parties, opened = opened_link(scene, client)
@@ -113,6 +114,7 @@ def depot(scene, client, tmp_path):
     return Depot(scene, client, tmp_path / "carrier")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("own_keys", [True, False])
 def test_a_carrier_vouches_for_pinned_trucks_alone(depot, monkeypatch, own_keys):
     """Of one that was not pinned it takes no card, and of one that was no other."""
@@ -131,6 +133,7 @@ def test_a_carrier_vouches_for_pinned_trucks_alone(depot, monkeypatch, own_keys)
     assert reader.notice.card == card
 
 
+@pytest.mark.slow
 def test_who_holds_a_trucks_keys_is_the_companys_word(depot, monkeypatch):
     """Else a platform that says it held them is sent the parcel's exact destination."""
     card = depot.truck(own_keys=True)
@@ -149,12 +152,14 @@ class Shown:
         self.card = lambda: card
 
 
+@pytest.mark.slow
 def test_trust_in_the_platform_is_never_for_a_truck_with_its_own_keys(depot, monkeypatch):
     """There is a card of its own to be had, so the platform's is not taken."""
     card, malicious = depot.truck(own_keys=True), Malicious.between(monkeypatch)
     depot.refuses(card, "give the one that the company has", malicious, trust_platform=True)
 
 
+@pytest.mark.slow
 def test_a_carrier_that_trusts_the_platform_vouches_for_what_it_forges(depot, monkeypatch):
     """Its readers believe a truck of the platform's: that is what --trust-platform says."""
     card, malicious = depot.truck(own_keys=False), Malicious.between(monkeypatch)

@@ -30,6 +30,7 @@ def seen(scene, truck, link):
     return protocol.Reader(link[1]).read(report, int(scene.clock.now))[1]
 
 
+@pytest.mark.slow
 def test_each_party_alone_gives_its_half(scene, client):
     """The reports are about the parcel when the truck has both halves, and both links read them."""
     agreed = Parties.draw()

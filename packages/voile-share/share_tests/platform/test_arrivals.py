@@ -95,6 +95,7 @@ def drive_days(scene, company, days, seconds=600, truck=b"T", parcels=20):
     scene.clock.now += 60
 
 
+@pytest.mark.slow
 def test_links_are_given_a_table_from_three_tours_on(scene):
     """None after two tours of 20 parcels; after three a table, which tells what those took."""
     company = scene.company()
@@ -113,6 +114,7 @@ def test_links_are_given_a_table_from_three_tours_on(scene):
     assert (tried.tours, tried.forecasts, tried.figures) == (3, 60, 0)
 
 
+@pytest.mark.slow
 def test_a_tour_that_is_under_way_teaches_nothing_yet(scene):
     """Its early parcels are no sample of it; 16 hours after its first delivery it counts."""
     company = scene.company()
@@ -259,6 +261,7 @@ def test_histories_that_are_none_are_refused():
     assert past_of(json.loads("[]"), 9e9) == []
 
 
+@pytest.mark.slow
 def test_a_shorter_past_has_a_table_of_its_own(scene):
     """What is older is in the table no more, and nothing is said where too few tours are left."""
     company = scene.company()
@@ -285,6 +288,7 @@ def test_a_delivery_waits_for_no_lesson(scene, monkeypatch):
     assert scene.platform.past_drives(company) == []
 
 
+@pytest.mark.slow
 def test_what_is_kept_is_bounded_by_tours():
     """120 tours of 20 parcels of 12 positions, and none that began more than a year ago."""
     drives = []
@@ -307,6 +311,7 @@ def test_what_is_kept_is_bounded_by_tours():
     assert _with_drive(drives, late)[0]["arrived"] >= DAY * 104
 
 
+@pytest.mark.slow
 def test_a_day_of_a_large_fleet_is_not_all_that_is_kept():
     """Of 200 vans of one morning 12 tours are kept, whole; the next day's come beside them."""
     drives = []

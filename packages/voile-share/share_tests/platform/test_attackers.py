@@ -118,6 +118,7 @@ def same_receiver(rows) -> bool:
     return any(one[name] == other[name] for name in fields)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("fresh", "advantage"), [(True, 0.0), (False, 1.0)])
 def test_an_operator_does_not_learn_who_ships_with_whom(scene, fresh, advantage):
     """The store does not tell whether two parcels have one receiver, where keys are fresh.
@@ -139,6 +140,7 @@ def test_an_operator_does_not_learn_who_ships_with_whom(scene, fresh, advantage)
     assert 2 * right / 40 - 1 == advantage
 
 
+@pytest.mark.slow
 def test_sizes_do_not_tell_how_many_parcels_a_truck_carries(scene):
     """Reports of trucks with no parcel, with three and with thirty have one size."""
     company, sizes = scene.company(), set()
@@ -151,6 +153,7 @@ def test_sizes_do_not_tell_how_many_parcels_a_truck_carries(scene):
     assert sizes == {2_296}
 
 
+@pytest.mark.slow
 def test_parties_who_pool_their_levels_learn_no_more_than_the_nearest(tmp_path):
     """The middle position errs as the near one does and then more, so it adds nothing to it.
 

@@ -49,6 +49,7 @@ def position(scene: Scene, device: str = "truck-7") -> Request:
     return Request(query=f"id={device}&lat=52&lon=4&timestamp={scene.clock.now:.0f}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trackers", [1, FILES])
 def test_files_of_one_company_delay_another_by_one_piece_of_work(scene, trackers):
     """Twelve legal files of trips wait; the next position of another company is not behind them."""
@@ -145,6 +146,7 @@ def test_no_party_submits_keys_for_days_without_end(scene):
     assert rejected.value.reason == "future"
 
 
+@pytest.mark.slow
 def test_submissions_are_opened_once_however_many_parcels_follow(scene, monkeypatch):
     """To put many parcels on a truck takes as many openings as there are submissions."""
     from voile_share.platform import trucks as trucks_module  # noqa: PLC0415

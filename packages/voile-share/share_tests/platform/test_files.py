@@ -11,6 +11,8 @@ from share_tests.ingest.messages import as_gpx
 from voile_share.ingest import BACKFILL, Arrival, Fix, IngestError, Request
 from voile_share.platform.receiving import LONG_BYTES, RequestDecoder
 
+pytestmark = pytest.mark.slow
+
 NOW = 1_790_000_000.0
 ARRIVAL = Arrival(NOW, BACKFILL, "truck-7")
 

@@ -12,6 +12,8 @@ import pytest
 
 from voile_testing.processes import wait_until
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = """
 import multiprocessing, sys, time
 from voile_share.platform.writers import end_with_parent

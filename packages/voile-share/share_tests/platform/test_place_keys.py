@@ -60,6 +60,7 @@ def taken_off(state: dict, fleet: Key, place) -> tuple[float, float]:
     return tuple((SCALE * math.sqrt(settings.stays) * drawn).tolist())
 
 
+@pytest.mark.slow
 def test_a_restart_in_the_midst_of_a_period_keeps_the_field(tmp_path):
     """By the keys that were drawn first: noise after it is what they say, but for its part.
 
@@ -201,6 +202,7 @@ def test_keys_of_trucks_that_are_silent_are_destroyed_at_the_end(scene, open_aga
         scene.platform.close()
 
 
+@pytest.mark.slow
 def test_tidying_takes_back_no_report(scene):
     """A state that changes meanwhile is left as it is: times and accounts are the later ones."""
     company = scene.company()

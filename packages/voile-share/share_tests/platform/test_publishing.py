@@ -43,6 +43,7 @@ def test_both_parties_see_their_truck_and_how_far_it_is(scene):
     assert sighting.position.time == NOON
 
 
+@pytest.mark.slow
 def test_records_of_a_truck_satisfy_an_auditor_over_restarts(scene, tmp_path):
     """Records form one signed chain, although the process was started again on the way."""
     truck, token = scene.truck(scene.company())
@@ -206,6 +207,7 @@ def test_threads_that_send_for_one_truck_do_not_fork_its_chain(scene):
         auditor = auditor.follow(record)
 
 
+@pytest.mark.slow
 def test_two_platforms_on_one_store_do_not_fork_a_chain(scene, tmp_path):
     """Two processes that publish for one truck in turn keep one chain between them."""
     truck, token = scene.truck(scene.company())
@@ -445,6 +447,7 @@ def test_parcels_are_taken_over_from_another_process(scene, tmp_path):
     other.platform.close()
 
 
+@pytest.mark.slow
 @given(
     drawn=st.lists(
         st.tuples(st.integers(0, 4_000), st.integers(-400, 400)), min_size=1, max_size=12

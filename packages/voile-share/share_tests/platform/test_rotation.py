@@ -152,6 +152,7 @@ def test_old_tokens_of_a_company_open_while_they_overlap(scene):
             scene.platform.company_of(token)
 
 
+@pytest.mark.slow
 def test_each_company_keeps_for_its_own_time(scene):
     """What is older goes when it is tidied, of that company; records and last reports stay.
 

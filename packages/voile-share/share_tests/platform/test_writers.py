@@ -90,6 +90,7 @@ def beside(writer, monkeypatch):
     made.writers.close()
 
 
+@pytest.mark.slow
 def test_reports_are_the_same_wherever_they_are_written(writer, beside):
     """From whichever process, of one slot or many, with parcels or none: the same bytes."""
     drafts = [draft_of(1), draft_of(2, slots=3), draft_of(3, parcels=25), draft_of(4, 2, 2)]
@@ -119,6 +120,7 @@ def test_a_truck_goes_on_from_what_was_written_by_whomever(writer):
     assert (publisher, state) == (at_once.publisher, at_once.state)
 
 
+@pytest.mark.slow
 def test_what_cannot_be_written_is_refused_in_the_same_words(writer, beside):
     """An error beside is that of here, and stops neither its neighbours nor what follows."""
     unfit = draft_of(1, parcels=1)
@@ -129,6 +131,7 @@ def test_what_cannot_be_written_is_refused_in_the_same_words(writer, beside):
     assert good.outcome is SlotOutcome.PUBLISHED
 
 
+@pytest.mark.slow
 def test_a_process_that_dies_loses_no_report(writer, beside):
     """What it was asked is written here, and the next rush begins another one."""
     drafts = [draft_of(one) for one in range(3)]
@@ -142,6 +145,7 @@ def test_a_process_that_dies_loses_no_report(writer, beside):
     assert [essence(one) for one in beside.written(drafts)] == expected
 
 
+@pytest.mark.slow
 def test_ctrl_c_is_for_the_process_that_began_it(writer, beside):
     """A process beside goes on writing after SIGINT, and ends when its line does."""
     drafts, process = [draft_of(one) for one in range(3)], beside.process

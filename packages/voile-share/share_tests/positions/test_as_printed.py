@@ -46,6 +46,7 @@ def test_epsilon_is_the_level_over_the_radius_where_the_truck_truly_is(
     assert [position.epsilon for position in shown] == pytest.approx(np.array([5, 3, 1]) / radius)
 
 
+@pytest.mark.slow
 def test_distances_are_planar_laplace_and_directions_turn_from_zero() -> None:
     """Algorithm 1: radii are Gamma(2, 1 / epsilon), and the first directions are normal about 0.
 
@@ -68,6 +69,7 @@ def test_distances_are_planar_laplace_and_directions_turn_from_zero() -> None:
     assert stats.ks_2samp(turns, wrapped).pvalue > 1e-3
 
 
+@pytest.mark.slow
 def test_the_levels_of_a_report_are_independent_looks() -> None:
     """As printed each output has its own noise: those who pool levels average them.
 

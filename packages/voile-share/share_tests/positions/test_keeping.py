@@ -67,6 +67,7 @@ def test_a_stream_shows_what_a_table_does():
         assert found == (table.latitude[i], table.longitude[i])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [0, 1, 2])
 def test_each_level_moves_positions_by_its_displacement(number):
     """Distances follow the Rayleigh law of the level's epsilon, and 15 % more noise does not.
@@ -100,6 +101,7 @@ def noise_of_days(streams, number: int) -> np.ndarray:
     return np.array([[level(p, number)[0] - PLACE[0] for p in days] for days in streams]) / scale
 
 
+@pytest.mark.slow
 def test_noise_stays_on_other_days_and_over_restarts_and_ends_with_its_period():
     """At one place: correlation .8 and less at levels above it, and none in the next period.
 
@@ -143,6 +145,7 @@ def at_a_depot(trucks: int, fleets: int, levels: Levels, number: int, own: bool)
     return found.mean(axis=1)
 
 
+@pytest.mark.slow
 def test_ten_trucks_of_a_company_do_not_average_their_noise_away():
     """The mean of their first reports has the law's variance, .6 + .2 / 10 + .2 / 10, near.
 
@@ -160,6 +163,7 @@ def test_ten_trucks_of_a_company_do_not_average_their_noise_away():
     assert plausible(at_a_depot(10, 400, without_own, 0, own=False)) < 1e-3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "left"), [(1, 0.65), (2, 0.6)])
 def test_farther_levels_of_a_company_keep_most_of_what_the_near_one_does(number, left):
     """Of 20 trucks at one depot at least so much of one report's error, and .3 with own fields.
@@ -174,6 +178,7 @@ def test_farther_levels_of_a_company_keep_most_of_what_the_near_one_does(number,
     assert math.sqrt((alone**2).mean()) < 0.3
 
 
+@pytest.mark.slow
 def test_trucks_of_two_companies_have_nothing_in_common():
     """Their noise at one place is uncorrelated: 400 pairs, two axes, 4.5 standard errors."""
     one, other = (
@@ -265,6 +270,7 @@ def test_costs_are_those_of_a_path_moved_as_a_whole_by_driving_time():
     assert spent_on(stream.state, NOON // 86_400, 1e-5) == pytest.approx(again)
 
 
+@pytest.mark.slow
 def test_levels_are_nested():
     """What the middle level adds does not depend on the near noise, over 1,500 fields."""
     found = [shown(PositionStream(LEVELS, key(f"{i}")), 0.0, NOON) for i in range(1_500)]

@@ -88,6 +88,7 @@ def receivers_game(suite, address):
     return Game(shown, truth)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suite", [VOILE, PAPER], ids=lambda suite: suite.name)
 def test_the_platform_cannot_tell_whether_two_addresses_have_one_receiver(suite):
     """Given everything public, TK and K_b included, it guesses at one half (advantage 0)."""
@@ -99,6 +100,7 @@ def test_the_platform_cannot_tell_whether_two_addresses_have_one_receiver(suite)
     assert max(rates.values()) < most_by_chance(GAMES), rates
 
 
+@pytest.mark.slow
 def test_the_platform_can_tell_where_r_is_not_fresh():
     """The same distinguishers, on a mechanism that uses one r in the paper's way: always right."""
 
@@ -112,6 +114,7 @@ def items_of(body):
     return [body[at : at + ITEM_BYTES] for at in range(130, len(body), ITEM_BYTES)]
 
 
+@pytest.mark.slow
 def test_the_platform_cannot_tell_real_items_from_dummies():
     """Shown the box and the address of an item, for a parcel or for nobody: the guess is at 1/2."""
     game = items_game(lambda body, item: items_of(body)[item])

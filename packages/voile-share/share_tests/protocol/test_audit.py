@@ -51,6 +51,7 @@ def test_a_chain_is_followed_from_the_first_record():
     assert (auditor.sequence, auditor.last) == (5, NOON + 4 * SLOT_SECONDS)
 
 
+@pytest.mark.slow
 def test_every_flipped_bit_is_rejected():
     """A record is its signature's; the header and the truck have their own reasons."""
     (record,) = records(1)

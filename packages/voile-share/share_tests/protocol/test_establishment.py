@@ -10,8 +10,9 @@ from share_tests.protocol.scenes import BOTH, PAPER, RANDOMNESS, VOILE, run
 from voile_base.errors import InputError
 from voile_share.protocol import Pair, Reason, Receiver, RejectedError, Sender
 from voile_share.protocol.primitives import Kind
+from voile_testing.plugin import some_slow
 
-SUITES = pytest.mark.parametrize("suite", BOTH, ids=lambda suite: suite.name)
+SUITES = pytest.mark.parametrize("suite", some_slow(BOTH, {PAPER}), ids=lambda suite: suite.name)
 
 
 def rejected(machine, message):
@@ -128,6 +129,7 @@ def test_another_long_term_key_is_rejected(suite):
     assert rejected(whole.bob, eve.receive(whole.challenge).response) == Reason.TAMPERED
 
 
+@pytest.mark.slow
 def test_suites_are_not_mixed():
     """A run of one suite takes no message of the other: nobody is talked down to ``paper``."""
     ours, papers = run(VOILE), run(PAPER)

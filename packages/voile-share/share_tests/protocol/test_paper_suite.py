@@ -37,6 +37,7 @@ from voile_share.protocol.suites import WRAPPED_BYTES, unwrap, wrap
 PLACE = TruckSlot(TRUCK, NOON)
 
 
+@pytest.mark.slow
 def test_ecies_opens_for_its_key_alone():
     """A wrapped key is 96 bytes, opens for k_a, and not changed or for another."""
     secret = secret_of(PAPER).opening

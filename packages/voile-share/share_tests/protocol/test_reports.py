@@ -114,6 +114,7 @@ def test_more_parcels_than_a_report_has_room_for_are_refused():
         )
 
 
+@pytest.mark.slow
 def test_every_flipped_bit_of_a_report_is_rejected():
     """Header, truck, slot, body, chain and signature: no bit can be changed."""
     message, reader = report(), Reader(link())
@@ -126,6 +127,7 @@ def test_every_flipped_bit_of_a_report_is_rejected():
     assert {Reason.SIGNATURE, Reason.FOREIGN, Reason.VERSION, Reason.KIND} <= reasons
 
 
+@pytest.mark.slow
 def test_ciphertexts_are_bound_even_without_the_signature():
     """Where the chain names the sender there is no signature: the ciphers alone reject."""
     place, secret = TruckSlot(TRUCK, NOON), secret_of(VOILE)

@@ -107,6 +107,7 @@ def test_points_of_a_pair_are_looked_at_once_and_hostile_ones_never_taken(monkey
             assert tracking_keys().receive_all([hostile], DAY) == tracking_keys()
 
 
+@pytest.mark.slow
 def test_every_flipped_bit_is_rejected():
     """No bit of a signed submission can be changed, whichever field it is in."""
     message, machine = submission(Role.SENDER), tracking_keys()
@@ -204,6 +205,7 @@ def test_a_sealed_submission_opens_for_its_truck_alone(suite):
         SealedSubmission.seal(plain, truck(b"another truck 99").card(), RANDOMNESS)
 
 
+@pytest.mark.slow
 def test_every_flipped_bit_of_a_seal_is_rejected():
     """Header, truck, ephemeral key and ciphertext are all authenticated."""
     message = SealedSubmission.seal(submission(Role.SENDER), truck().card(), RANDOMNESS).encode()

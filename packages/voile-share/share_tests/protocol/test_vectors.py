@@ -39,6 +39,7 @@ def digests():
     return {name: sha256(message).hexdigest() for name, message in sorted(messages.items())}
 
 
+@pytest.mark.slow
 def test_messages_are_those_of_version_1():
     """What version 1 writes does not change: own vectors.
 

@@ -79,6 +79,7 @@ def test_a_backup_of_a_running_service_goes_on_from_where_it_was(backed, tmp_pat
     other.platform.close()
 
 
+@pytest.mark.slow
 def test_keys_in_a_backup_open_by_the_recovery_key_alone(backed, tmp_path):
     """Neither the vault's key nor share.toml is readable in the file; another key opens nothing."""
     file = made(tmp_path)
@@ -127,6 +128,7 @@ def test_a_full_disk_leaves_no_backup(backed, tmp_path, monkeypatch):
     assert {one.name for one in tmp_path.iterdir()} == before
 
 
+@pytest.mark.slow
 def test_a_rotation_within_a_backup_leaves_it_whole(backed, tmp_path, monkeypatch):
     """The old key is taken away after the store was copied: the backup opens all the same."""
     copy = backups._members
@@ -144,6 +146,7 @@ def test_a_rotation_within_a_backup_leaves_it_whole(backed, tmp_path, monkeypatc
     assert check(tmp_path / "again", Configuration.read(tmp_path / "again")).sealed == 7
 
 
+@pytest.mark.slow
 def test_a_store_moves_to_postgresql_and_back(backed, tmp_path, empty):
     """Every row of every table is the same after both ways, and numbers of rows go on."""
     before = tables(backed.store._engine.read)
@@ -169,6 +172,7 @@ def test_a_store_moves_to_postgresql_and_back(backed, tmp_path, empty):
         assert tables(lambda statement: copy.execute(statement).fetchall()) == before
 
 
+@pytest.mark.slow
 def test_a_backup_says_what_is_in_it(backed, tmp_path):
     """Digests for all members, and nothing of this machine's users."""
     with tarfile.open(made(tmp_path)) as archive:

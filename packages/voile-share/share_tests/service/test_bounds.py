@@ -370,6 +370,7 @@ def test_what_is_no_http_is_a_problem(service):
     assert (status, problem["reason"]) == (400, "not-http")
 
 
+@pytest.mark.slow
 def test_who_takes_nothing_is_let_go(tmp_path):
     """A reader who does not read is disconnected, and the feed is closed."""
     options = Options(port=0, header_seconds=PATIENCE, stalled=0.2, rates=LAVISH)
@@ -401,6 +402,7 @@ def take_nothing(service, company):
         wait_until(lambda: not feeds._open.total(), "a reader who takes nothing is still there")
 
 
+@pytest.mark.slow
 def test_a_token_that_asks_too_often_waits(tmp_path):
     """After its burst a token is told how long to wait; others go on."""
     options = Options(port=0, rates=RequestRates(company=Rate(0.001, 3), device=Rate(0.001, 2)))
@@ -417,6 +419,7 @@ def test_a_token_that_asks_too_often_waits(tmp_path):
         assert upper.status_code == 429
 
 
+@pytest.mark.slow
 def test_guesses_are_slowed_and_right_tokens_are_not(tmp_path):
     """Wrong tokens of one address get 429 after some; a right one of it passes all the same."""
     options = Options(port=0, rates=RequestRates(failures=Rate(0.001, 5)))
@@ -435,6 +438,7 @@ def test_guesses_are_slowed_and_right_tokens_are_not(tmp_path):
         assert http.get("/api/v1/card", headers=proxied).status_code == 401
 
 
+@pytest.mark.slow
 def test_a_proxy_that_is_not_trusted_is_not_believed(tmp_path):
     """Whoever is no trusted proxy cannot take another address for each guess."""
     options = Options(
@@ -461,6 +465,7 @@ def test_a_service_that_falls_behind_says_so_and_lives(service, http, monkeypatc
     assert http.get("/healthz").status_code == 200
 
 
+@pytest.mark.slow
 def test_health_needs_no_worker_and_no_store(tmp_path, monkeypatch):
     """With every worker thread taken, and a store that nobody may ask, the service says it lives.
 
@@ -538,6 +543,7 @@ def test_answers_have_the_headers_of_security(service, http):
         assert "strict-transport-security" not in answer.headers
 
 
+@pytest.mark.slow
 def test_https_is_kept_where_people_use_it(tmp_path):
     """Behind a proxy for TLS browsers are told to stay with it."""
     with serving(tmp_path, Options(address="https://share.example.org", port=0)) as service:

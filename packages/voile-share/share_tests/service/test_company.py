@@ -169,6 +169,7 @@ def test_another_company_sees_and_changes_nothing(company, service, http):
     assert company.call("GET", f"/trucks/{truck}/devices").json()["devices"][0]["revoked"] is None
 
 
+@pytest.mark.slow
 def test_only_a_companys_own_token_opens_its_door(company, service, http):
     """Tokens of other roles, in other places, or after the company was closed open nothing."""
     truck, device = company.truck()

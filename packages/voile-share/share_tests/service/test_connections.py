@@ -87,6 +87,7 @@ def test_never_more_are_open_than_may_be(comes):
         assert len(inside) <= 5
 
 
+@pytest.mark.slow
 def test_a_service_answers_behind_a_wall_of_silent_connections(tmp_path):
     """More silent connections than may be open do not keep a request from being answered."""
     options = Options(port=0, header_seconds=PATIENCE, rates=LAVISH, most_connections=20)
@@ -99,6 +100,7 @@ def test_a_service_answers_behind_a_wall_of_silent_connections(tmp_path):
             assert service.send(http, device).status_code == 200
 
 
+@pytest.mark.slow
 def test_a_connection_that_finds_no_room_is_told_when_to_come_again(tmp_path):
     """Where each connection is a feed that is read, a new one hears 503 and Retry-After."""
     options = Options(port=0, header_seconds=PATIENCE, rates=LAVISH, most_connections=3)
@@ -127,6 +129,7 @@ def received(connection: socket.socket) -> bytes:
     return said
 
 
+@pytest.mark.slow
 def test_links_of_one_company_do_not_take_all_feeds(tmp_path):
     """A company that has opened every feed loses one to another, and is refused another for it."""
     options = Options(port=0, rates=LAVISH, most_feeds=10, most_feeds_of_link=4)

@@ -297,6 +297,7 @@ def test_iso_times_are_read(service, http, company):
     assert http.get(f"/ingest/{token}", params=query).status_code == 200
 
 
+@pytest.mark.slow
 def test_the_operator_hears_that_a_truck_has_spent_its_budget(tmp_path):
     """The device is told that nothing is published, by 202, and the operator is told so, once."""
     with serving(

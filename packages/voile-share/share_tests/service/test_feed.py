@@ -49,6 +49,7 @@ def drive(service, http, device, reports=1):
     return slots
 
 
+@pytest.mark.slow
 def test_a_feed_begins_with_the_terms_and_the_last_report(service, http, company):
     """A reader first learns the slots, the times and the speeds, then where the truck is now."""
     truck, device = company.truck()
@@ -153,6 +154,7 @@ def test_a_feed_ends_when_its_link_expires(service, http, company):
         assert [event.document for event in those] == [{"reason": "link-expired"}]
 
 
+@pytest.mark.slow
 def test_a_feed_ends_when_its_truck_is_retired(service, http, company):
     """Retiring a truck ends what it shows."""
     truck, _ = company.truck()
@@ -163,6 +165,7 @@ def test_a_feed_ends_when_its_truck_is_retired(service, http, company):
         assert [event.name for event in those] == ["ended"]
 
 
+@pytest.mark.slow
 def test_comments_keep_a_feed_open(service, company):
     """While nothing happens a comment is sent at each heartbeat."""
     link = company.link(company.truck()[0])
@@ -202,6 +205,7 @@ def test_links_that_open_nothing_are_refused_before_the_stream(service, http, co
         assert http.get(path).json()["reason"] == "token-missing"
 
 
+@pytest.mark.slow
 def test_so_many_feeds_may_be_open(service, http, company):
     """The fifth feed of a link is refused, as is the thirteenth of all; closed ones make room."""
     truck, _ = company.truck()
@@ -319,6 +323,7 @@ def test_a_truck_fetches_its_mail(service, http, company):
     assert (bad.status_code, bad.json()["reason"]) == (422, "truncated")
 
 
+@pytest.mark.slow
 def test_feeds_end_at_once_when_the_service_does(tmp_path):
     """Open feeds do not hold up the end of the service, and are not told that they ended."""
     seen: list[str] = []
@@ -342,6 +347,7 @@ def test_feeds_end_at_once_when_the_service_does(tmp_path):
     assert seen == ["terms"]
 
 
+@pytest.mark.slow
 def test_a_resumed_feed_is_complete_after_a_restart(tmp_path):
     """A reader who comes again after the service was started again misses nothing."""
     with serving(tmp_path) as service, service.client() as http:
@@ -358,6 +364,7 @@ def test_a_resumed_feed_is_complete_after_a_restart(tmp_path):
             assert [next(those).number for _ in range(3)] == [None, *more]
 
 
+@pytest.mark.slow
 def test_a_store_that_fails_ends_a_feed_without_an_end(tmp_path, monkeypatch):
     """The reader is not told that the link has ended, so it comes again."""
     with serving(tmp_path) as service, service.client() as http:
@@ -402,6 +409,7 @@ def test_events_have_one_line_of_data(company, http, service):
     assert lines[6] == ""
 
 
+@pytest.mark.slow
 def test_a_parcel_that_changes_trucks_within_a_slot_is_shown_on_both(service, http, company):
     """Slots are each truck's own, so the second one's report of the same slot comes too.
 

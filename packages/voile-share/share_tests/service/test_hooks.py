@@ -120,6 +120,7 @@ def send(service, http, token: str, place) -> None:
     assert answer.headers["voile-outcome"] == "published", answer.text
 
 
+@pytest.mark.slow
 def test_a_company_is_told_once_that_a_parcel_arrives_and_that_it_was_delivered(tmp_path, receiver):
     """Signed, without a position or a distance; not from far away, and not of what is unloaded."""
     options = Options(port=0, rates=LAVISH)
@@ -156,6 +157,7 @@ def test_a_company_is_told_once_that_a_parcel_arrives_and_that_it_was_delivered(
     assert service.told == []
 
 
+@pytest.mark.slow
 def test_without_past_drives_nobody_is_told_that_a_parcel_arrives(tmp_path, receiver):
     """A company of which nothing was learnt is told of deliveries alone: there is no guess."""
     options = Options(port=0, rates=LAVISH)
@@ -176,6 +178,7 @@ def outbox(service) -> int:
     return service.scene.store.waiting()
 
 
+@pytest.mark.slow
 def test_what_is_not_taken_is_tried_again_and_then_given_up(tmp_path, receiver):
     """After half a minute, two, eight; a redirect is not followed; after a day it is said."""
     receiver.statuses = [500, 302, 404]
@@ -208,6 +211,7 @@ def due(service) -> float:
     return rows[0][0] if rows else -1.0
 
 
+@pytest.mark.slow
 def test_an_address_of_mail_is_told_once_it_has_named_its_code(tmp_path):
     """By real SMTP: before that one letter of fixed words; never what a company chooses."""
     letters = []
@@ -292,6 +296,7 @@ def test_a_name_that_leads_to_a_private_network_is_not_called(host, receiver):
     assert receiver.came == []
 
 
+@pytest.mark.slow
 def test_an_address_that_cannot_be_called_keeps_nobody_else_from_being_told(
     tmp_path, receiver, monkeypatch
 ):
@@ -315,6 +320,7 @@ def put_off(service) -> list[float]:
     return [row[0] for row in rows if row[0] == pytest.approx(service.now + 30)]
 
 
+@pytest.mark.slow
 def test_calls_of_a_service_refuse_what_cannot_be(tmp_path):
     """By the API: private addresses, mail where none is sent, an eleventh hook, another's hook."""
     with serving(tmp_path) as service, service.client() as http:

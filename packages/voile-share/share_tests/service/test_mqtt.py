@@ -20,7 +20,14 @@ from paho.mqtt.enums import CallbackAPIVersion
 
 from share_tests.ingest.messages import as_owntracks
 from share_tests.scene import Scene
-from share_tests.service.mqtt_broker import KINDS, MOSQUITTO, Certificates, MqttBroker, any_broker
+from share_tests.service.mqtt_broker import (
+    AEDES,
+    KINDS,
+    MOSQUITTO,
+    Certificates,
+    MqttBroker,
+    any_broker,
+)
 from share_tests.service.process import Process
 from share_tests.service.server import LAVISH, Service, serving
 from voile_share.ingest import Fix
@@ -30,7 +37,7 @@ from voile_share.service.folder import Configuration, create, open_platform
 from voile_share.service.mqtt import Broker
 from voile_share.service.options import Options, Rate
 from voile_share.store import SQLiteStore, StoreError
-from voile_testing.plugin import ROOT
+from voile_testing.plugin import ROOT, some_slow
 from voile_testing.processes import PATIENCE, PostgresServer, wait_until
 
 PLACE = (52.0116234, 4.3571345)
@@ -38,7 +45,7 @@ PAGE = ROOT / "docs" / "trackers.md"
 _numbers = count()
 
 
-@pytest.fixture(scope="module", params=KINDS)
+@pytest.fixture(scope="module", params=some_slow(KINDS, {AEDES}))
 def broker(request, tmp_path_factory) -> Iterator[MqttBroker]:
     """Each kind of broker; they differ in the version of the protocol, too."""
     with _running(MqttBroker(request.param, tmp_path_factory.mktemp(request.param))) as started:
@@ -303,6 +310,7 @@ def test_no_message_overtakes_another_of_its_device(fleet, monkeypatch):
         wait_until(lambda: fleet.slots(truck) == [slot, *later])
 
 
+@pytest.mark.slow
 def test_messages_wait_while_the_store_is_away(fleet, monkeypatch):
     """No message is lost or overtaken by the next of its device, though only two are held."""
     monkeypatch.setattr(mqtt, "_MOST_WAITING", 2)
@@ -359,6 +367,7 @@ NO_MQTT = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("answer", NO_MQTT.values(), ids=NO_MQTT)
 def test_whoever_is_no_broker_is_left(tmp_path, answer):
     """Whatever comes instead of MQTT is told, is followed by another attempt, and hurts nobody."""
@@ -387,6 +396,7 @@ def test_whoever_is_no_broker_is_left(tmp_path, answer):
     assert any("trying again" in said or "fault of Voile" in said for said in service.told)
 
 
+@pytest.mark.slow
 def test_tls_is_believed_by_its_authority_alone(fleet, tmp_path, certificates):
     """A broker whose certificate nobody vouches for gets neither name nor password."""
     kind = fleet.broker.kind
@@ -406,6 +416,7 @@ def rights(page: str) -> str:
     return rules.partition("\n")[2]
 
 
+@pytest.mark.slow
 def test_the_documented_rights_keep_devices_apart(tmp_path):
     """With the rules of docs/trackers.md a device publishes to its own topic and no other."""
     fleet = Fleet(MqttBroker(MOSQUITTO, tmp_path), Scene(tmp_path), "fleet")

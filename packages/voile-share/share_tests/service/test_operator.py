@@ -113,6 +113,7 @@ def world(tmp_path) -> Iterator[World]:
             one.http.close()
 
 
+@pytest.mark.slow
 def test_a_dispatcher_sees_the_fleet_and_closes_a_link(world):
     """A truck with its circle, its parcel and its link, until it is revoked; all is in the log."""
     me = world.people["Alpha dispatcher"]
@@ -146,6 +147,7 @@ def test_a_dispatcher_sees_the_fleet_and_closes_a_link(world):
     assert me.http.get("/operator/fleet").status_code == 303
 
 
+@pytest.mark.slow
 def test_a_truck_has_one_name_on_all_pages(world):
     """The fleet, the links and the parcels call it by its tracker, or its number."""
     me, truck = world.people["Alpha dispatcher"], world.trucks["Alpha"]
@@ -160,6 +162,7 @@ def test_a_truck_has_one_name_on_all_pages(world):
             assert f'<a href="/operator/trucks/{truck}">{title}</a>' in text, page
 
 
+@pytest.mark.slow
 def test_a_viewer_changes_nothing(world):
     """The button is not there, and what it would send is refused."""
     me = world.people["Alpha viewer"]
@@ -173,6 +176,7 @@ def test_a_viewer_changes_nothing(world):
     assert world.links["Alpha"] in me.http.get(truck).text
 
 
+@pytest.mark.slow
 def test_links_are_found_by_their_labels_and_closed(world):
     """To trucks and to parcels that are on none; who follows by one hears of it at once."""
     me, links = world.people["Alpha dispatcher"], world.links
@@ -226,6 +230,7 @@ def two(tmp_path_factory) -> Iterator[tuple[World, Person]]:
             one.http.close()
 
 
+@pytest.mark.slow
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(drawn=st.data())
 def test_no_route_shows_or_changes_what_is_anothers(two, drawn):
@@ -266,6 +271,7 @@ def test_the_pages_of_operators_are_not_a_companys(two):
     assert root.http.get("/operator/parcels?search=PARCEL-B").text.count("PARCEL-") == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", [{"password": "x"}, {"code": "000000"}, {"name": "nobody"}])
 def test_a_wrong_thing_opens_nothing_and_is_not_named(world, wrong):
     """Password, code or name: the same answer; and a code opens once."""
@@ -281,6 +287,7 @@ def test_a_wrong_thing_opens_nothing_and_is_not_named(world, wrong):
     assert me.enter().status_code == 303
 
 
+@pytest.mark.slow
 def test_strangers_who_sign_in_together_take_one_core(world, monkeypatch):
     """One password is looked at at a time, eight wait, the others are told to come again."""
     here, most, lock, go_on = 0, 0, threading.Lock(), threading.Event()
@@ -317,6 +324,7 @@ def test_strangers_who_sign_in_together_take_one_core(world, monkeypatch):
     assert all(one.headers["retry-after"] == "5" for one in busy)
 
 
+@pytest.mark.slow
 def test_failures_lock_a_name_for_longer_each_time(world):
     """After five, half a minute, a minute, two; right ones within it open nothing, and it ends."""
     me, clock = world.people["Alpha viewer"], world.service.scene.clock
@@ -331,6 +339,7 @@ def test_failures_lock_a_name_for_longer_each_time(world):
     assert me.enter().status_code == 303
 
 
+@pytest.mark.slow
 def test_every_refusal_is_as_much_work(world, monkeypatch):
     """Of an unknown, a locked and a disabled name, and a wrong password: one password each."""
     looked = []
@@ -350,6 +359,7 @@ def test_every_refusal_is_as_much_work(world, monkeypatch):
     assert [*work, len(looked)] == [1] * 9
 
 
+@pytest.mark.slow
 def test_sessions_end(world):
     """After half an hour without a request, after twelve hours with them, and by a reset."""
     me, clock = world.people["Alpha viewer"], world.service.scene.clock
@@ -384,6 +394,7 @@ def test_sessions_end(world):
     assert not is_in()
 
 
+@pytest.mark.slow
 def test_the_audit_log_shows_what_was_changed(world):
     """Every entry follows the one before; one that is changed or taken out is found."""
     me = world.people["Alpha dispatcher"]
@@ -405,6 +416,7 @@ def test_the_audit_log_shows_what_was_changed(world):
         list(world.users.journal.all())
 
 
+@pytest.mark.slow
 def test_the_map_shows_published_positions_at_the_level_that_was_chosen(tmp_path):
     """What is drawn is a position that parties see too, far by default, or nothing."""
     from share_tests.scene import Scene  # noqa: PLC0415
@@ -428,6 +440,7 @@ def test_the_map_shows_published_positions_at_the_level_that_was_chosen(tmp_path
                 one.http.close()
 
 
+@pytest.mark.slow
 def test_users_who_cannot_be_are_refused(world):
     """A name twice or unfit, an operator of a company, a viewer of none or of an unknown one."""
     number = world.companies["Alpha"].number

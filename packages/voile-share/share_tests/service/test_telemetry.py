@@ -37,6 +37,7 @@ def value(text: str, start: str) -> float:
     return float(line.rpartition(" ")[2])
 
 
+@pytest.mark.slow
 def test_measurements_are_for_the_holder_of_the_token(tmp_path):
     """Without the token nothing is shown, and where none was chosen there is no such page."""
     (tmp_path / "with").mkdir()
@@ -75,6 +76,7 @@ def spans(tmp_path, monkeypatch) -> InMemorySpanExporter:
     return exporter
 
 
+@pytest.mark.slow
 def test_nothing_private_is_in_metrics_traces_and_logs(tmp_path, spans, monkeypatch):
     """Positions, tokens, labels and numbers, sent in every way there is, are in none of them."""
     monkeypatch.setenv("OTEL_RESOURCE_ATTRIBUTES", "host=marker-of-the-environment")

@@ -97,6 +97,7 @@ class ReportLogContract:
         with contextlib.closing(logs()) as log:
             yield log
 
+    @pytest.mark.slow
     def test_it_answers_as_a_plain_list_does(self, logs):
         """Whatever arrives in whatever batches, outcomes and all that is read equal the model's."""
         run_state_machine_as_test(

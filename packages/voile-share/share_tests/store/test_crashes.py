@@ -18,6 +18,8 @@ from share_tests.store.batches import BATCHES, batch, faults, progress
 from voile_share.store import Appended, PostgresStore, StoreError
 from voile_testing.processes import PATIENCE, wait_until
 
+pytestmark = pytest.mark.slow
+
 HERE = Path(__file__).parent
 
 

@@ -43,12 +43,14 @@ def raw(url):
         yield connection
 
 
+@pytest.mark.slow
 class TestPostgresStore(StoreContract):
     @pytest.fixture
     def logs(self, postgres):
         return lambda: PostgresStore.open(postgres.schema(f"contract_{next(_numbers)}"))
 
 
+@pytest.mark.slow
 def test_processes_share_a_database(url):
     """Three processes that race for one truck make one chain, and no report is taken twice."""
     with closing(PostgresStore.open(url)) as store:
@@ -74,6 +76,7 @@ def test_a_newer_store_is_refused(url, raw):
         PostgresStore.open(url)
 
 
+@pytest.mark.slow
 def test_a_migration_is_whole_or_not_at_all(url, raw, monkeypatch):
     """Where one statement of a migration fails, the store keeps its format and works on."""
     with closing(PostgresStore.open(url)) as store:
@@ -111,6 +114,7 @@ def test_the_name_of_a_store(postgres, url):
         assert repr(store) == f"PostgresStore('host={postgres.folder} dbname=postgres')"
 
 
+@pytest.mark.slow
 def test_connections_that_were_lost_while_idle(url, raw):
     """All idle connections are ended by the server: the next call does not notice."""
     together = threading.Barrier(3)
@@ -131,6 +135,7 @@ def test_connections_that_were_lost_while_idle(url, raw):
         assert len(all_reports(store, 1)) == 1
 
 
+@pytest.mark.slow
 def test_a_connection_lost_within_a_transaction(url, raw):
     """Nothing was committed: a store error that says so, and the next call works."""
     with closing(PostgresStore.open(url)) as store:
@@ -178,6 +183,7 @@ def test_a_connection_lost_in_a_commit(postgres, url, proxy, forwarded):
         assert len(audited(store, 1)) == 3
 
 
+@pytest.mark.slow
 def test_a_commit_of_which_nobody_tells(postgres, url, proxy):
     """While the server stays away the error says that the outcome is unknown; again is safe."""
     wire, folder = proxy
@@ -196,6 +202,7 @@ def test_a_commit_of_which_nobody_tells(postgres, url, proxy):
         assert len(audited(store, 1)) == 2
 
 
+@pytest.mark.slow
 def test_a_full_disk(url, raw):
     """Without room on the server: a store error, nothing half done; with room it goes on."""
     with closing(PostgresStore.open(url)) as store:

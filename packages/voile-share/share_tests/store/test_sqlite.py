@@ -75,6 +75,7 @@ def test_many_may_create_one_store(path):
     assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 
+@pytest.mark.slow
 def test_processes_share_a_file(path):
     """Three processes that race for one truck make one chain, and no report is taken twice."""
     SQLiteStore.open(path).close()
@@ -180,6 +181,7 @@ def test_a_full_disk(path, monkeypatch):
         assert len(audited(store, 1)) == 100
 
 
+@pytest.mark.slow
 def test_a_file_that_may_not_grow(path):
     """A limit of the system on sizes of files acts as a full disk does, until it is lifted."""
     run = subprocess.run(

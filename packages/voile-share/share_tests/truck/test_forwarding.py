@@ -78,6 +78,7 @@ def sightings(road: Road, link: protocol.ReaderLink):
     return seen
 
 
+@pytest.mark.slow
 def test_parties_see_a_truck_that_the_platform_cannot_read(road):
     """Keys come to the truck and reports go out by way of a platform that holds no key of it."""
     parties = Parties()
@@ -155,6 +156,7 @@ def test_a_new_start_sends_only_what_the_platform_lacks(road):
     assert road.truck.waiting == 0
 
 
+@pytest.mark.slow
 def test_a_platform_that_has_lost_reports_gets_them_again(road, monkeypatch):
     """After it was away the platform is asked anew: it may have been restored from a backup."""
     for _ in range(3):
@@ -207,6 +209,7 @@ def test_submissions_of_past_days_are_dropped(road):
         assert list(store.mail(road.truck.truck, 0, 10)) == []
 
 
+@pytest.mark.slow
 def test_a_platform_that_wants_a_pause_says_how_long(tmp_path):
     """At 429 nothing is sent twice, and the time to wait is known."""
     scene = Scene(tmp_path)

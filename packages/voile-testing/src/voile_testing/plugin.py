@@ -14,7 +14,7 @@ import gc
 import json
 import os
 import sys
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Container, Generator, Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Context, localcontext
 from pathlib import Path
@@ -36,6 +36,7 @@ __all__ = [
     "Outcome",
     "desk",
     "examples",
+    "some_slow",
 ]
 
 SECRETS = ("987654321", "Wilhelmina", "Xanadu-7")
@@ -176,8 +177,13 @@ SOURCES = tuple(sorted(path.parent for path in ROOT.glob("packages/*/src/*/__ini
 """The folders of the packages that the distributions install."""
 
 
-QUICK, LONG = 10, 50
-"""Examples of a property that says nothing else."""
+QUICK, LONG = 10, 40
+"""Examples of a property that says nothing else, by `make test` and by `make slow`."""
+
+
+def some_slow(cases: Iterable[object], slow: Container[object]) -> list[object]:
+    """``cases`` as values of one parameter; those in ``slow`` are left to `make slow`."""
+    return [pytest.param(c, marks=pytest.mark.slow) if c in slow else c for c in cases]
 
 
 def examples(number: int) -> int:

@@ -15,7 +15,7 @@ from voile.publish.generalization import Generalization
 from voile.table.opening import open_frame
 from voile_base.errors import InputError
 from voile_base.randomness import Randomness
-from voile_testing.plugin import examples
+from voile_testing.plugin import examples, some_slow
 from voile_tests.attack.by_definition import chance_of_best, release_of, small_tables
 from voile_tests.attack.small_releases import METHODS, PEOPLE, SCORES, small_plan, small_release
 from voile_tests.attack.test_homogeneity import FOUR_ANONYMOUS, INPATIENTS
@@ -41,6 +41,7 @@ def at_worst(beliefs, own, count):
     return max(found)
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(150))
 @given(small_tables(), st.integers(1, 2))
 def test_no_other_knowledge_of_as_many_values_serves_better(table, count):
@@ -121,7 +122,7 @@ def test_success_is_to_be_among_the_most_probable():
         assert found.baseline <= right / 10
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", some_slow(METHODS, {"microaggregation", "m-shuffle"}))
 def test_knowledge_never_harms(method):
     """On a release of every method: with values ruled out at least as much is found as without."""
     plan, release = small_plan(method), small_release(method)

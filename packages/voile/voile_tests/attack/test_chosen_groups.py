@@ -22,6 +22,7 @@ from voile.study.single import chooser
 from voile.table.opening import open_frame
 from voile_base.errors import InputError
 from voile_base.randomness import Randomness
+from voile_testing.plugin import some_slow
 
 QUICK = ["flash", "ola", "datafly", "mondrian"]
 DEAR = ["auto", "k-optimize"]
@@ -79,7 +80,7 @@ def test_the_published_example_is_found(algorithm):
     assert json.loads(json.dumps(found.document()))["attack"] == "minimality"
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("algorithm", some_slow(ALGORITHMS, {"k-optimize"}))
 def test_where_the_finest_groups_do_nothing_follows(algorithm):
     """Nothing forbade a finer choice, so that every table with these groups gets the same."""
     frame = WONG.with_columns(illness=pl.Series(["HIV", "gout", *"abcde"]))
@@ -156,6 +157,7 @@ def test_enumeration_equals_publishing_every_table(algorithm, asked, sex, age, i
         assert found.success.value == pytest.approx(exposed / len(illness))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ["flash", pytest.param("mondrian", marks=pytest.mark.slow)])
 def test_a_walk_comes_by_what_is_possible_and_by_nothing_else(algorithm):
     """And in the long run as often as there are ways to it."""
@@ -170,6 +172,7 @@ def test_a_walk_comes_by_what_is_possible_and_by_nothing_else(algorithm):
     assert np.abs(shares[0] - shares[1]).max() < 0.1
 
 
+@pytest.mark.slow
 def test_too_many_tables_are_bounded_and_that_is_said():
     """The people exposed are at most those for whom the walk came by too few values."""
     rows = 40

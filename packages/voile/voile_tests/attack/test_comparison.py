@@ -99,6 +99,7 @@ def test_a_series_leaves_what_each_release_leaves(tmp_path: Path) -> None:
     assert compared(made[1], made[0], later).probability.value > alone
 
 
+@pytest.mark.slow
 def test_noise_that_is_drawn_anew_is_averaged() -> None:
     """Five releases of noisy ages name more illnesses than one does."""
     frame = pl.DataFrame({"age": list(range(0, 100, 5)), "illness": [f"i{n}" for n in range(20)]})
@@ -167,6 +168,7 @@ def noisy_plan(**method: Any) -> Plan:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shares", [[1], [0.2, 0.6, 0.2]])
 def test_fresh_noise_is_averaged_and_every_release_is_charged(
     tmp_path: Path, shares: list[float]

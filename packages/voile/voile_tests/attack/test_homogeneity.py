@@ -31,6 +31,7 @@ from voile_tests.attack.small_releases import METHODS, PEOPLE, SCORES, small_pla
 EVERYBODY = HomogeneityAttack(targets=None)
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(150))
 @given(small_tables())
 def test_guesses_are_those_of_the_definition(table):
@@ -89,6 +90,7 @@ def test_bob_has_cancer():
     assert everybody.notes[0].endswith("of these 4 have that value")
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(80))
 @given(
     st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 30)), min_size=1, max_size=9),
@@ -190,6 +192,7 @@ def test_noise_gives_away_what_it_does_not_hide(drowned):
         assert found.success.value > 0.9
 
 
+@pytest.mark.slow
 def test_permuting_everything_in_one_cluster_leaves_guessing():
     """All quasi-identifiers permuted among all rows: beliefs are the shares of the column."""
     plan = small_plan("m-shuffle", quasi_identifiers=("age",), sensitive=("salary",))

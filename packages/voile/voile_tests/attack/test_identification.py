@@ -24,7 +24,7 @@ from voile.schema.hierarchy.ranges import Dates, Intervals, Prefixes
 from voile.table.opening import published_rows
 from voile_base.errors import InputError, TableError
 from voile_base.randomness import Randomness
-from voile_testing.plugin import examples
+from voile_testing.plugin import examples, some_slow
 from voile_tests.releases import described, promised, restating
 
 SHARES = [0.05, 0.3, 0.3, 0.3, 0.05]
@@ -290,6 +290,7 @@ def test_known_figures_come_out(epsilon, shares, probability, right):
         assert abs(found[1] - right) < 1.5 * np.sqrt(right * (1 - right) / 200)
 
 
+@pytest.mark.slow
 def test_without_the_factors_of_the_scales_the_adversary_is_weaker():
     """Equation 30 without 1 / 2b gives the true row at least a fifth less; with it, the attack's.
 
@@ -315,6 +316,7 @@ def test_without_the_factors_of_the_scales_the_adversary_is_weaker():
     assert np.mean(without) < 0.8 * np.mean(attacked)
 
 
+@pytest.mark.slow
 def test_stated_borders_make_belief_match_the_count():
     """With borders, what the adversary believes is what happens; without, eq. 30 believes twice it.
 
@@ -413,6 +415,7 @@ MADE_BY = [
 ]
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(40))
 @given(st.sampled_from(MADE_BY), st.lists(st.integers(0, 29), min_size=8, max_size=40), st.data())
 def test_a_release_that_tells_counts_as_a_link_does(parameters, ages, data):
@@ -444,15 +447,16 @@ def test_rows_that_were_drawn_for_each_other_are_believed():
     assert not IdentificationAttack(columns=["age"]).run(release, frame).checked
 
 
-@pytest.mark.parametrize("method", [{"algorithm": "mondrian"}, {"algorithm": "k-optimize"}])
-def test_groups_of_their_own_leave_a_person_among_their_rows(method):
+@pytest.mark.parametrize("algorithm", some_slow(["mondrian", "k-optimize"], {"k-optimize"}))
+def test_groups_of_their_own_leave_a_person_among_their_rows(algorithm):
     """Strict cuts show regions that do not overlap: again guessing within groups."""
-    release = Generalization(k=3, **method).publish(voile.open_frame(PEOPLE, PLAN))
+    release = Generalization(k=3, algorithm=algorithm).publish(voile.open_frame(PEOPLE, PLAN))
     found = IdentificationAttack(link="id").run(release, PEOPLE, PLAN)
     assert found.success.value == pytest.approx(chance_in_groups(release))
     assert not found.notes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hierarchies", [True, False])
 def test_nobodys_own_row_is_ruled_out(hierarchies):
     """Relaxed regions overlap; whatever the adversary knows, the true row keeps a probability."""
@@ -479,6 +483,7 @@ def test_an_adversary_without_hierarchies_says_what_he_cannot_read():
     assert untold.success.value < told.success.value
 
 
+@pytest.mark.slow
 def test_a_sampled_row_is_there_with_its_probability_only():
     """Equations 24 and 25: beta over the size of the group, 0 where no group is published."""
     plan = voile.Plan(roles=voile.Roles(quasi_identifiers=KNOWN), columns=PLAN.columns)

@@ -194,6 +194,7 @@ def test_a_file_of_the_population_counts_people() -> None:
     assert f"k = {people.min():,}" in found.notes[0]
 
 
+@pytest.mark.slow
 def test_a_study_puts_the_population_of_a_file_on_record(tmp_path: Path) -> None:
     """`voile study --register`, without weights; so that a policy can ask for it."""
     frame, plan, out = _people().drop("w"), tmp_path / "plan.toml", tmp_path / "out"

@@ -472,6 +472,7 @@ def test_attacks_are_refused_where_nobody_is_known():
             attack(columns=["age"]).run(release, pl.DataFrame({"town": [1, 2]}))
 
 
+@pytest.mark.slow
 def test_moved_coordinates_tell_nobody_apart():
     """Owners of reports are told by the other columns, and nothing is counted that was not told."""
     release, plan = (

@@ -138,6 +138,7 @@ TABLES = st.lists(
 ).filter(lambda rows: len({row[0] for row in rows}) > 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "algorithm", ["mondrian", "flash", pytest.param("auto", marks=pytest.mark.slow)]
 )
@@ -192,6 +193,7 @@ def test_groups_that_overlap_are_counted_in_full() -> None:
     assert any("overlap" in note for note in found.notes)
 
 
+@pytest.mark.slow
 def test_persons_of_sampled_rows_are_drawn() -> None:
     """Of 400 rows of 100 persons each was published with 1/2: drawn persons stand for the true.
 
@@ -276,6 +278,7 @@ def recount_among(shown: list[dict], table: list[dict], population: list[dict]) 
     return float(sum(right) / len(right))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 2))])
 def test_shuffled_persons_are_recounted(seed: int) -> None:
     """M-Shuffle: a best guess is one among the persons whose rows weigh most.
@@ -319,6 +322,7 @@ PEOPLE = st.lists(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("attack", [JournalistAttack, MarketerAttack])
 @settings(max_examples=examples(30))
 @given(everybody=PEOPLE, absent=st.booleans(), seed=st.integers(0, 9))

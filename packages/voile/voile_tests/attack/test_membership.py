@@ -146,6 +146,7 @@ def test_a_release_that_shows_nothing_tells_nothing():
     assert found.probability.value == pytest.approx(0.5)
 
 
+@pytest.mark.slow
 def test_chance_is_not_taken_for_knowledge():
     """Rows of other people: right in half of the decisions, though thresholds are learnt.
 

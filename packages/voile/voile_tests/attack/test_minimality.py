@@ -57,6 +57,7 @@ def attacked(releases: list[Release], original: pl.DataFrame, **knowledge: Any) 
     return attack.run(releases[0], original)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("search", ["full-cover", "sealed-batches", "narrow-batches"])
 def test_gus_is_found_under_the_old_rule_alone(search: Search) -> None:
     """Eva and Fay waited, so the third newcomer has 9000; in batches nobody is found."""
@@ -77,6 +78,7 @@ def test_gus_is_found_under_the_old_rule_alone(search: Search) -> None:
     assert found.notes[0].startswith("2 people are known to have been refused together")
 
 
+@pytest.mark.slow
 def test_it_finds_whom_listing_all_tables_finds() -> None:
     """In random series whose rows wait until they are valid, exactly those who are narrowed."""
     draw = random.Random(5)

@@ -181,6 +181,7 @@ def released(tmp_path, people, method, known, *, rounded):
         return None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS, ids=lambda each: "-".join(map(str, each.values())))
 @pytest.mark.parametrize("rounded", [False, True], ids=["as they are", "rounded"])
 def test_each_risk_is_the_greatest_of_all_who_read_missing_cells(
@@ -276,6 +277,7 @@ def test_a_register_that_lists_each_person_once_hides_nobody():
         assert found.worst.probability >= 1 / 2
 
 
+@pytest.mark.slow
 def test_what_is_weighed_row_by_row_is_what_is_counted_in_full(tmp_path, monkeypatch):
     """Of all targets, where missing cells have two readings."""
     looked_at = 0
@@ -313,6 +315,7 @@ def drawn_releases(tmp_path):
             yield published, People(people, parse_plan(plan_of(known))), known, np.sort(some)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pairs", [None, 1], ids=["by bits of values", "by rows"])
 def test_candidates_are_all_who_fit_a_row_that_was_drawn(tmp_path, monkeypatch, pairs):
     """And they are weighed as among everybody."""
@@ -339,6 +342,7 @@ def test_candidates_are_all_who_fit_a_row_that_was_drawn(tmp_path, monkeypatch, 
     assert fewer
 
 
+@pytest.mark.slow
 def test_the_risk_of_a_row_is_the_same_whichever_others_are_drawn(tmp_path):
     """Also where none of these shows a missing cell that has two readings."""
     looked_at = 0

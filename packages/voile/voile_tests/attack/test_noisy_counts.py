@@ -84,6 +84,7 @@ def test_pure_noise_has_its_own_limit():
     assert f"above {tanh(0.5):.3f}" in " ".join(outcome.notes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "told"),
     [

@@ -24,6 +24,7 @@ def test_intervals_over_units_are_students(units: int) -> None:
     assert (shares.low, shares.high) == (0.0, 1.0)
 
 
+@pytest.mark.slow
 def test_intervals_of_three_units_hold_as_often_as_they_say() -> None:
     """95 % of 4,000 intervals hold the mean, within 5 deviations (false alarms: 1 in 10^6).
 

@@ -68,6 +68,7 @@ def all_weights(sightings, which, weights):
     return every[:, sightings.place]
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(80))
 @given(st.data())
 def test_rows_and_people_are_weighed_by_bayes_rule(data):

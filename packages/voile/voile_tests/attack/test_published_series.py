@@ -43,6 +43,7 @@ def attacked(releases: list[Release]) -> AttackResult:
     return DifferencingAttack(most=None).run(releases[0], releases[1:])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("search", ["full-cover", "sealed-batches", "narrow-batches"])
 @given(
     batches=st.lists(st.lists(st.integers(0, 30), min_size=1, max_size=8), min_size=2, max_size=4),
@@ -78,6 +79,7 @@ def test_the_pairwise_rule_leaves_the_union_attack_open() -> None:
     assert attacked(series_of(batches, KEAnonymity(3, 2, "s"))).exposed == 0
 
 
+@pytest.mark.slow
 @given(
     batches=st.lists(st.lists(st.integers(0, 30), min_size=2, max_size=8), min_size=2, max_size=2),
     search=st.sampled_from(["full-cover", "exact"]),

@@ -59,6 +59,7 @@ def test_unknown_names_are_refused_with_the_nearest_known():
         attack_named("skewness", gains=3)
 
 
+@pytest.mark.slow
 def test_attacks_are_loaded_when_they_are_asked_for():
     """Naming them loads none; a process that asks for one loads no other that has its own code."""
     code = (

@@ -88,6 +88,7 @@ def test_rates_are_counted_by_definition(data):
     assert kept == pytest.approx(whole.total() / len(rows + others), abs=1e-4)
 
 
+@pytest.mark.slow
 def test_chance_explains_what_uniform_permutations_do():
     """100 permutations of 120 rows: mean success, and mean share of whole rows.
 

@@ -33,6 +33,7 @@ TREE = Taxonomy.of_tree({"lung": {"cold": ["A", "B"], "asthma": ["C"]}, "belly":
 LETTERS = ("A", "B", "C", "D", "E")
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(150))
 @given(small_tables(), st.sampled_from([1, 1.5, 2, 4]))
 def test_bets_are_those_of_the_definition(table, gain):

@@ -73,6 +73,7 @@ def values_in_all_worlds(people, values, groups):
     return possible
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(150))
 @given(growing_tables())
 def test_ranges_and_unique_people_are_narrowed_to_exactly_what_is_possible(publish, table):
@@ -80,6 +81,7 @@ def test_ranges_and_unique_people_are_narrowed_to_exactly_what_is_possible(publi
     assert claims(attacked(publish, table)) == values_in_all_worlds(*table)
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(150))
 @given(growing_tables(ranges=False))
 def test_groups_of_any_kind_never_lose_a_possible_value(publish, table):
@@ -90,6 +92,7 @@ def test_groups_of_any_kind_never_lose_a_possible_value(publish, table):
     assert all(possible[person] <= found[person] for person in possible)
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(150))
 @given(st.booleans().flatmap(lambda r: growing_tables(most=14, names="xyz", ranges=r)))
 def test_people_who_look_the_same_keep_all_their_true_values(publish, table):
@@ -102,6 +105,7 @@ def test_people_who_look_the_same_keep_all_their_true_values(publish, table):
     assert all(value in found[person] for person, value in zip(people, values, strict=True))
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(150))
 @given(growing_tables(most=12), st.data())
 def test_true_values_remain_possible_when_people_leave(publish, table, data):
@@ -179,6 +183,7 @@ def values_by_search(values, first, second):
     return [possible[trail] for trail in zip(first, second, strict=True)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ranges", [True, False])
 def test_two_releases_of_thirty_people_tell_what_an_exhaustive_search_finds(publish, ranges):
     """For everybody the very values that are left, and for somebody fewer than by either alone."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import polars as pl
+import pytest
 
 from voile.audit.foreign import as_release
 from voile.audit.recognition import recognise
@@ -23,6 +24,7 @@ def _told(released: pl.DataFrame, control: pl.DataFrame | None = CONTROL) -> lis
     return foreign.copy_notices(original, None if control is None else People(control))
 
 
+@pytest.mark.slow
 def test_one_person_left_as_is_among_synthetic_rows_is_counted() -> None:
     """Beside the control, of whom nobody has such a row; and none where nobody was left."""
     synthetic = marginals(ORIGINAL, 3)

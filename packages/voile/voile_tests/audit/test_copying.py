@@ -54,6 +54,7 @@ def _planted(base: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
     return both.sample(fraction=1, shuffle=True, seed=4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.1, 0.03, 25 / 1500])
 def test_people_who_are_copied_whole_are_told(share: float) -> None:
     """A tenth, 3 in 100, and 25 with the largest incomes, among columns drawn by themselves."""
@@ -66,6 +67,7 @@ def test_people_who_are_copied_whole_are_told(share: float) -> None:
     assert risk.document()["persons"] == risk.persons
 
 
+@pytest.mark.slow
 def test_people_who_are_copied_with_noise_are_told() -> None:
     """Numbers are moved by a tenth of their deviation."""
     draws, rows = np.random.default_rng(1), ORIGINAL[:75]
@@ -76,6 +78,7 @@ def test_people_who_are_copied_with_noise_are_told() -> None:
     assert _risk(_planted(marginals(ORIGINAL, 6), rows.with_columns(*moved))).found
 
 
+@pytest.mark.slow
 def test_who_is_in_the_control_and_in_the_file_turns_the_comparison_round() -> None:
     """A file that holds the control finds it, and says so."""
     risk = _risk(_planted(marginals(ORIGINAL, 7), CONTROL[:150]))
@@ -83,6 +86,7 @@ def test_who_is_in_the_control_and_in_the_file_turns_the_comparison_round() -> N
     assert not risk.found
 
 
+@pytest.mark.slow
 def test_who_is_copied_but_for_two_columns_is_told() -> None:
     """Ninety rows in which two columns, of which no two people are alike, are permuted."""
     rows = ORIGINAL[:90]
@@ -92,6 +96,7 @@ def test_who_is_copied_but_for_two_columns_is_told() -> None:
     assert len(set(risk.rows) & set(range(90))) > 0.8 * len(risk.rows)
 
 
+@pytest.mark.slow
 def test_the_best_row_that_has_all_but_two_values_is_that_of_all_pairs() -> None:
     """On small tables, by counting; a value that every cell covers fits and is worth nothing."""
     beside = _setting(marginals(ORIGINAL, 9), CONTROL).beside
@@ -112,6 +117,7 @@ def test_the_best_row_that_has_all_but_two_values_is_that_of_all_pairs() -> None
     assert _whole_rows(beside.columns[:3], kept, asked) is None
 
 
+@pytest.mark.slow
 def test_what_agrees_with_the_best_row_is_that_of_all_pairs() -> None:
     """By counting: how rare the values are that a row shares, times the share of columns."""
     columns = _setting(marginals(ORIGINAL, 9), CONTROL).beside.columns
@@ -155,6 +161,7 @@ def test_of_ten_files_at_most_two_name_more_people_than_were_copied() -> None:
     assert more <= 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_nobody_is_told_where_nobody_was_copied(seed: int) -> None:
     """Columns drawn by themselves; and other people of the same town, drawn with replacement.
@@ -174,6 +181,7 @@ def test_of_thirty_files_that_copy_nobody_at_most_one_is_told() -> None:
     assert sum(_risk(file, seed=seed).found for seed, file in enumerate(files)) <= 1
 
 
+@pytest.mark.slow
 def test_copying_is_refused_where_nothing_can_be_copied_or_nobody_can_tell() -> None:
     """Rows of people, no control, and a control of one person are told apart."""
     drawn = marginals(ORIGINAL, 5)
@@ -189,6 +197,7 @@ def _by_trees(released: pl.DataFrame, *, alike: bool = True) -> list[np.ndarray]
     return None if (found := scores.get("boosted trees")) is None else list(found)
 
 
+@pytest.mark.slow
 def test_trees_tell_who_was_copied_and_nobody_where_the_file_is_of_others() -> None:
     """Of two people, one of each side, the original's scores higher as often as the area says."""
     pytest.importorskip("sklearn")
@@ -224,6 +233,7 @@ def test_the_file_weighs_as_much_as_both_sides_however_many_rows_they_have() -> 
     ]
 
 
+@pytest.mark.slow
 def test_trees_are_left_out_where_sides_differ_or_nobody_can_learn(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -371,6 +381,7 @@ def _coincidences(draws: np.random.Generator, copied: int) -> tuple[np.ndarray, 
     return own, other
 
 
+@pytest.mark.slow
 def test_copies_among_as_many_coincidences_are_told_and_coincidences_alone_are_not() -> None:
     """Of 3,000 people 40 are copied in one of six sets of columns: told in 18 of 20 draws."""
     draws = np.random.default_rng(11)

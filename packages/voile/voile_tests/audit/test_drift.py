@@ -33,6 +33,7 @@ def _setting(released: pl.DataFrame, original: pl.DataFrame, control: pl.DataFra
     return Setting(beside, (), None, 300, Randomness.seeded(1), known=known)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", [91, 90])
 def test_a_code_of_another_year_tells_nobody_and_voids_nothing(code: int) -> None:
     """Whether the file has the code of the original or that of the control."""
@@ -45,6 +46,7 @@ def test_a_code_of_another_year_tells_nobody_and_voids_nothing(code: int) -> Non
     assert any(f"{CODED[0]} people of the original and {CODED[1]} of" in one for one in risk.notes)
 
 
+@pytest.mark.slow
 def test_who_is_copied_is_told_beside_a_code_of_another_year() -> None:
     """Sixty others, whole, of 2,000."""
     rows = ORIGINAL.filter(pl.col("age") != 91)[:60]
@@ -53,6 +55,7 @@ def test_who_is_copied_is_told_beside_a_code_of_another_year() -> None:
     assert risk.found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spelling", [None, "T-3"])
 def test_who_is_copied_is_told_though_the_control_lacks_a_value(spelling: str | None) -> None:
     """Ninety people of one town, of which the control has nobody, or has it in other letters."""
@@ -71,6 +74,7 @@ def test_who_is_copied_is_told_though_the_control_lacks_a_value(spelling: str | 
     assert not risk.finds_control
 
 
+@pytest.mark.slow
 def test_copies_of_people_who_cannot_be_compared_are_not_assessed() -> None:
     """Sixty people have codes in four of six columns that nobody of the control has."""
     codes = {"age": 200, "sex": "x", "town": "x", "education": "x"}
@@ -90,6 +94,7 @@ def _made_with_control(released: pl.DataFrame, control: pl.DataFrame) -> str | N
     return _setting(released, ORIGINAL, control).compared.made_with_control
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("count", "columns"), [(60, 6), (200, 5)])
 def test_rows_of_the_control_in_the_file_void_it_beside_as_many_copies(
     count: int, columns: int
@@ -105,6 +110,7 @@ def test_rows_of_the_control_in_the_file_void_it_beside_as_many_copies(
     assert f"in {columns} of 6 columns" in doubt
 
 
+@pytest.mark.slow
 def test_of_fifty_files_that_were_made_without_the_control_none_is_said_to_be_made_with_it() -> (
     None
 ):
@@ -131,6 +137,7 @@ def test_a_control_of_other_people_is_refused_by_the_columns_that_say_so() -> No
     assert "'year'" in refusal
 
 
+@pytest.mark.slow
 def test_of_sixty_controls_of_the_same_people_few_leave_anybody_out() -> None:
     """If the level of 5 % were used up, more than 9 would be one in 1,000 runs."""
     some = 0

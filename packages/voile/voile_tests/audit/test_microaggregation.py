@@ -15,6 +15,7 @@ from voile.audit.foreign import as_release
 from voile.audit.recognition import recognise
 from voile.release.reading import People
 from voile_base.randomness import Randomness
+from voile_testing.plugin import some_slow
 from voile_tests.audit.tables import marginals, people
 
 NUMBERS = ["weight", "height", "savings"]
@@ -94,7 +95,7 @@ def _modes(own: pl.DataFrame, k: int, by: str) -> pl.DataFrame:
 
 
 @pytest.mark.parametrize("k", [2, 3, 5, 10])
-@pytest.mark.parametrize("by", ["mean", "median", "medoid"])
+@pytest.mark.parametrize("by", some_slow(["mean", "median", "medoid"], {"median", "medoid"}))
 def test_groups_are_recognised_beside_columns_that_are_shown_as_they_are(by: str, k: int) -> None:
     """Means, medians and medoids of numbers are averages, and texts beside them are values."""
     own = _table(600, 1)
@@ -104,6 +105,7 @@ def test_groups_are_recognised_beside_columns_that_are_shown_as_they_are(by: str
     assert how["sex"] == how["town"] == "exact"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [2, 3, 5, 10])
 def test_texts_that_stand_for_groups_are_recognised(k: int) -> None:
     """Modes beside means and medians, and medoids of whole rows."""
@@ -114,6 +116,7 @@ def test_texts_that_stand_for_groups_are_recognised(k: int) -> None:
         assert set(how.values()) == {"averaged"}, how
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [3, 5])
 def test_modes_of_texts_alone_are_recognised(k: int) -> None:
     """Six columns of texts, each row the usual values of a group."""
@@ -128,6 +131,7 @@ def test_modes_of_texts_alone_are_recognised(k: int) -> None:
     assert set(how.values()) == {"averaged"}, how
 
 
+@pytest.mark.slow
 def test_rows_that_repeat_by_chance_are_no_groups() -> None:
     """A bootstrap of other people, and columns drawn by themselves, stay what they were."""
     own = _table(600, 1)
@@ -143,7 +147,7 @@ def test_rows_that_repeat_by_chance_are_no_groups() -> None:
 
 
 @pytest.mark.parametrize("k", [2, 3, 5, 10])
-@pytest.mark.parametrize("by", ["mean", "median", "medoid"])
+@pytest.mark.parametrize("by", some_slow(["mean", "median", "medoid"], {"median", "medoid"}))
 def test_the_prosecutor_does_as_well_as_linking_with_the_nearest_group(by: str, k: int) -> None:
     """Success is one over the size of the nearest group where it is one's own, within half."""
     own = _table(600, 1)
@@ -168,8 +172,9 @@ def test_the_prosecutor_does_as_well_as_linking_with_the_nearest_group(by: str, 
     assert linked / 1.5 <= found <= linked * 1.5, (found, linked)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [2, 5])
-@pytest.mark.parametrize("by", ["mean", "median", "medoid"])
+@pytest.mark.parametrize("by", some_slow(["mean", "median", "medoid"], {"median", "medoid"}))
 def test_the_prosecutor_uses_texts_of_groups_as_well_as_linking_does(by: str, k: int) -> None:
     """The same with modes of texts, and with medoids of whole rows."""
     own = _table(600, 1)

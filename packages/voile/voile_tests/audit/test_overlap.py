@@ -48,6 +48,7 @@ def test_the_same_people_are_seen_whatever_was_changed(change: str, ids: tuple[s
     assert "give a control of people who were not in the data" in found
 
 
+@pytest.mark.slow
 def test_other_people_of_the_same_town_are_no_doubt() -> None:
     """Of 200 true controls, of rows of many and of few different values, none is voided.
 

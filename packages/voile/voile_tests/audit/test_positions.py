@@ -38,6 +38,7 @@ def test_noise_and_intervals_in_order_are_told() -> None:
     assert _in_order(kept) == ["age", "hours"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
 def test_other_orders_are_none(seed: int) -> None:
     """Shuffled rows and independent draws, as many, fewer, and more of them."""
@@ -48,6 +49,7 @@ def test_other_orders_are_none(seed: int) -> None:
     assert not _in_order(twice)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.95, 0.6, 0.2])
 def test_rows_in_order_are_told_where_some_are_left_out(share: float) -> None:
     """Values, intervals, sets and noise: who knows a place still knows about where a row is."""
@@ -72,6 +74,7 @@ def test_rows_in_order_are_told_where_others_are_repeated_or_the_head_is_missing
     assert _in_order(ORIGINAL.select(pl.all().repeat_by(2).explode()))
 
 
+@pytest.mark.slow
 def test_files_that_are_sorted_are_not_in_the_order_of_another_original() -> None:
     """Rows of the original sorted by a column, beside an original that is not, or is by it."""
     part = ORIGINAL.sample(400, seed=2).sort("age", maintain_order=True)

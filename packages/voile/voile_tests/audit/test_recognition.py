@@ -64,6 +64,7 @@ def test_rows_of_nobody_are_synthetic() -> None:
     assert {one.how for one in _how(marginals(ORIGINAL, 4)).values()} == {"synthetic"}
 
 
+@pytest.mark.slow
 def test_numbers_behind_a_curve_are_read_back() -> None:
     """Up or down, in any order of rows; noise in whole numbers is none."""
     mixed = ORIGINAL.sample(fraction=1, shuffle=True, seed=1)
@@ -262,6 +263,7 @@ def test_a_distance_that_nothing_tells_is_supposed_and_says_so() -> None:
     assert loud.scale == pytest.approx(30, rel=0.15)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.1, 0.2, 0.5])
 def test_a_part_of_the_rows_is_shown_as_it_is(share: float) -> None:
     """Of few rows several lines lead to values of the original: as they are is tried first."""

@@ -50,6 +50,7 @@ def _study(folder: Path, held_out: float = 0.3) -> StudyRecord:
     ).record
 
 
+@pytest.mark.slow
 def test_a_study_gives_a_policy_the_three_risks_beside_the_rows_that_were_held_out(
     tmp_path: Path,
 ) -> None:
@@ -83,6 +84,7 @@ def test_without_held_out_rows_nobody_is_a_control_and_the_record_says_so(tmp_pa
     assert [one.told for one in verdict.rulings] == ["MISSING", "MISSING"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("risks", [True, False])
 def test_the_release_under_study_is_the_same_whether_risks_are_counted_or_not(
     tmp_path: Path, *, risks: bool

@@ -34,6 +34,7 @@ def _persons(released: pl.DataFrame) -> int:
     return min(groups.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("times", [2, 5])
 def test_a_part_of_the_rows_repeated_is_told(times: int) -> None:
     """Also where the file has no more rows than the original."""
@@ -55,6 +56,7 @@ def test_one_person_repeated_makes_no_group() -> None:
     assert found.notices
 
 
+@pytest.mark.slow
 def test_rows_of_people_repeat_nobody() -> None:
     """An honest file, generalized or not, noisy, permuted or of nobody, has no repetition."""
     draws = np.random.default_rng(1)
@@ -81,6 +83,7 @@ def test_missing_cells_repeat_nobody() -> None:
     assert _of(emptied, original) == Repetition()
 
 
+@pytest.mark.slow
 @settings(max_examples=10, deadline=None)
 @given(st.lists(st.integers(1, 4), min_size=40, max_size=40))
 def test_persons_are_those_of_counting(times: list[int]) -> None:

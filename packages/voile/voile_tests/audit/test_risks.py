@@ -42,6 +42,7 @@ def _of_persons(rows: int) -> tuple[JointCodes, JointCodes]:
     return by_person, JointCodes.of(foreign, [several, others], None)
 
 
+@pytest.mark.slow
 def test_a_person_with_several_rows_is_one_target() -> None:
     """Three equal rows of one person single that person out, though no predicate isolates a row."""
     by_person, by_row = _of_persons(3)
@@ -84,6 +85,7 @@ def _risks(beside: JointCodes, seed: int = 0, targets: int = 300) -> dict[str, R
     }
 
 
+@pytest.mark.slow
 def test_a_copy_gives_everything_away() -> None:
     """All three risks are found in an untouched copy."""
     risks = _risks(_beside(ORIGINAL, ORIGINAL, CONTROL))
@@ -137,6 +139,7 @@ def test_one_person_left_as_is_among_groups_is_singled_out() -> None:
     assert shown.main.value > 0.2
 
 
+@pytest.mark.slow
 def test_a_column_that_was_copied_is_inferred() -> None:
     """Income beside two columns that tell people apart, among columns drawn by themselves."""
     released = marginals(ORIGINAL, 5).with_columns(
@@ -145,6 +148,7 @@ def test_a_column_that_was_copied_is_inferred() -> None:
     assert _risks(_beside(released, ORIGINAL, CONTROL), targets=600)["infer"].found
 
 
+@pytest.mark.slow
 def test_few_predicates_of_one_column_are_no_figure_unless_they_find_something() -> None:
     """A rate of a dozen has an interval as wide as any limit; told is what is found beyond chance.
 
@@ -190,6 +194,7 @@ def test_few_rarest_predicates_that_find_more_than_the_control_are_the_figure() 
     assert several.excess.high > 0.1
 
 
+@pytest.mark.slow
 def test_a_number_of_thousands_that_one_person_has_is_asked_for_as_it_is() -> None:
     """A column of more numbers than are told apart elsewhere, copied among columns drawn alone."""
     count = 5000
@@ -207,6 +212,7 @@ def test_a_number_of_thousands_that_one_person_has_is_asked_for_as_it_is() -> No
     assert one.guess.value < 0.1
 
 
+@pytest.mark.slow
 def test_two_columns_that_link() -> None:
     """A code that stands on both sides under two names links them, if the file shows both."""
     code = pl.Series("code", np.arange(1200) % 600)
@@ -225,6 +231,7 @@ def test_two_columns_that_link() -> None:
     assert found.main.value == pytest.approx(1, abs=0.1)
 
 
+@pytest.mark.slow
 def test_a_forest_names_the_cell_whose_number_is_nearest_to_what_it_has_learnt() -> None:
     """Cell c shows 29 - c, and the last one no number: of ten rows of each, each is told."""
     cells = np.repeat(np.arange(31), 10)
@@ -256,6 +263,7 @@ def test_a_forest_tells_a_column_that_another_determines_among_many_of_chance() 
     assert (told == kinds[people[5]]).mean() > 0.9
 
 
+@pytest.mark.slow
 def test_values_shuffled_within_pairs_are_inferred_half_of_the_time() -> None:
     """Who swaps with one neighbour leaves half of what was there, and that is found."""
     place = np.arange(1200) ^ 1
@@ -267,6 +275,7 @@ def test_values_shuffled_within_pairs_are_inferred_half_of_the_time() -> None:
     assert risks["several"].found
 
 
+@pytest.mark.slow
 def test_without_a_control_risks_are_held_against_guessing() -> None:
     """There is no control rate then, and the excess is over guessing."""
     risk = _risks(_beside(ORIGINAL, ORIGINAL))["infer"]
@@ -275,6 +284,7 @@ def test_without_a_control_risks_are_held_against_guessing() -> None:
     assert risk.found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("column", ["born", "name"])
 def test_who_hardly_shares_a_date_or_a_name_is_singled_out(column: str) -> None:
     """Dates and texts of which there are thousands are looked at, as numbers are."""
@@ -295,6 +305,7 @@ def test_who_hardly_shares_a_date_or_a_name_is_singled_out(column: str) -> None:
     assert several.control.value < 0.3
 
 
+@pytest.mark.slow
 def test_a_control_of_few_people_does_not_hide_who_is_singled_out() -> None:
     """A copy singles out as many people, however few are in the control."""
     whole, few = (
@@ -311,6 +322,7 @@ def test_a_control_of_few_people_does_not_hide_who_is_singled_out() -> None:
     assert one.control.high == 1
 
 
+@pytest.mark.slow
 def test_the_rate_of_a_small_control_is_that_of_a_large_one() -> None:
     """Of columns drawn by themselves, an eighth of the control tells what all of it does."""
     rates = []
@@ -327,6 +339,7 @@ def test_the_rate_of_a_small_control_is_that_of_a_large_one() -> None:
     assert 0.5 < few / whole < 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("copied", [0.0, 0.15])
 def test_the_interval_of_a_small_control_holds_whether_or_not_rows_are_copied(
     copied: float,
@@ -357,6 +370,7 @@ def test_the_interval_of_a_small_control_holds_whether_or_not_rows_are_copied(
     assert (held[1] < 0.85 * 1500) == bool(copied), held
 
 
+@pytest.mark.slow
 def test_numbers_and_texts_of_thousands_of_which_nothing_is_left() -> None:
     """Of a suppressed number the rest is compared; a column without any number fits nobody."""
     draws = np.random.default_rng(6)
@@ -406,6 +420,7 @@ def _with_wages(table: pl.DataFrame, seed: int) -> pl.DataFrame:
     return table.with_columns(wage=pl.Series(spread) + table["income"] * 1400)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bands", [6, 20, 61])
 def test_a_number_in_bands_is_inferred_by_naming_its_band(bands: int) -> None:
     """However few the bands are; and of people who are not in the file no more than the control."""
@@ -418,6 +433,7 @@ def test_a_number_in_bands_is_inferred_by_naming_its_band(bands: int) -> None:
     assert not inference(beside, "wage", 400, Randomness.seeded(1)).found
 
 
+@pytest.mark.slow
 def test_a_band_of_everybody_tells_nothing_and_a_wide_one_less_than_a_narrow_one() -> None:
     """Every other row shows the narrow band of a wage, the others one of all or half of them."""
     own, other = (_with_wages(people(1200, seed), seed) for seed in (1, 2))
@@ -472,7 +488,11 @@ def _best_excess(truth: Rates) -> float:
     return max((main - control) / (1 - control) for main, control in truth.values())
 
 
-@pytest.mark.parametrize(("targets", "truth"), ADVERSARIES)
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("targets", "truth"),
+    [*(pytest.param(*case, marks=pytest.mark.slow) for case in ADVERSARIES[:-1]), ADVERSARIES[-1]],
+)
 def test_intervals_hold_whichever_adversary_is_the_best(targets: int, truth: Rates) -> None:
     """At least 94 of 100 intervals of both rates of the named one, and of what the best one finds.
 
@@ -511,6 +531,7 @@ def _wilson(rate: float, count: int) -> Estimate:
     return Estimate(rate, interval.low, interval.high)
 
 
+@pytest.mark.slow
 def test_intervals_on_the_scale_of_logarithms_do_not_hold() -> None:
     """The same bound rejects them where rates are near 1, and Wilson's of a single rate."""
     targets, truth = ADVERSARIES[4]
@@ -535,6 +556,7 @@ def test_an_excess_over_who_leaves_nothing_open_is_not_told() -> None:
     assert _excess_over(half, everybody) == Estimate(-1.0, -1.0, -1.0)
 
 
+@pytest.mark.slow
 def test_a_constant_column_tells_nothing() -> None:
     """Who guesses is always right: of all people of the original, not of those drawn alone."""
     one, other = (

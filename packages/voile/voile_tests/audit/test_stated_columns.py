@@ -83,6 +83,7 @@ def test_true_statements_are_believed() -> None:
     assert _doubts(said, marginals(ORIGINAL, 3)) == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "said", [{"born": "averaged"}, dict.fromkeys(ORIGINAL.columns, "permuted")]
 )
@@ -95,6 +96,7 @@ def test_copies_are_counted_whatever_the_plan_says(tmp_path: Path, said: dict[st
     assert len(told) == len(said)
 
 
+@pytest.mark.slow
 def test_rows_that_the_plan_alone_hides_are_not_taken_for_no_copies(tmp_path: Path) -> None:
     """Values that repeat by themselves are no averages: copying is not assessed, and fails."""
     found = _audited(tmp_path, marginals(ORIGINAL, 3), {"hours": "averaged"})
@@ -106,6 +108,7 @@ def test_rows_that_the_plan_alone_hides_are_not_taken_for_no_copies(tmp_path: Pa
     assert "rows would not be looked at" in reason
 
 
+@pytest.mark.slow
 def test_rows_all_of_whose_columns_were_permuted_are_of_nobody(tmp_path: Path) -> None:
     """So that copying judges them, and does not pass as if each were a person's."""
     said = dict.fromkeys(ORIGINAL.columns, "permuted")

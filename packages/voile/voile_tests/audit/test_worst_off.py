@@ -84,6 +84,7 @@ def test_the_probability_of_each_set_is_that_of_counting_rows_and_the_worst_pair
     assert risks["all"].worst == pytest.approx(1 / sizes.min())
 
 
+@pytest.mark.slow
 def test_rows_are_counted_by_combinations_as_they_are_by_all_pairs() -> None:
     """Of values with one cell each, some without any; a value with two cells has no short way."""
     banded = ORIGINAL.with_columns(
@@ -104,6 +105,7 @@ def test_rows_are_counted_by_combinations_as_they_are_by_all_pairs() -> None:
     assert _counted_alike(several, people) is None
 
 
+@pytest.mark.slow
 def test_numbers_of_which_thousands_differ_find_their_own_rows_alone() -> None:
     """Counted with nothing taken together, alone and beside a column of two cells a value."""
     draws = np.random.default_rng(5)
@@ -123,6 +125,7 @@ def test_numbers_of_which_thousands_differ_find_their_own_rows_alone() -> None:
     assert pair == pytest.approx(np.mean(1 / np.array(fits)), rel=0.02)
 
 
+@pytest.mark.slow
 def test_rows_of_nobody_are_no_ones_to_be_re_identified() -> None:
     """That is refused with a reason; so is group disclosure without a sensitive column."""
     assert ReIdentification().refusal(_setting(marginals(ORIGINAL, 4), CONTROL)) == ROWS_OF_NOBODY
@@ -140,6 +143,7 @@ def test_small_groups_are_told_of_by_their_own_rows_and_not_by_columns_drawn_alo
     assert not any(one.found for one in drawn)
 
 
+@pytest.mark.slow
 def test_who_knows_one_of_two_sensitive_columns_is_judged_by_the_groups_of_each() -> None:
     """The risk of a column is the same whether or not another is asked for beside it."""
     known = {"an employer": ("age", "sex", "education", "income")}
@@ -165,6 +169,7 @@ def test_people_of_one_group_count_as_the_one_draw_that_they_are() -> None:
     assert effect_of_units(np.ones(0), unit[:0]) == 1
 
 
+@pytest.mark.slow
 def test_quasi_identifiers_alone_are_told_where_their_combinations_are_copied() -> None:
     """Rare people have their quasi-identifiers in the file, all else drawn by itself."""
     detailed = ORIGINAL.with_columns(code=pl.int_range(1500).map_elements(lambda i: i % 97))
@@ -184,6 +189,7 @@ def _rates(released: pl.DataFrame) -> tuple[FewFalsePositives, ...]:
     return copying(ComparedSides(_beside(released, ORIGINAL, CONTROL)), Randomness.seeded(1)).rates
 
 
+@pytest.mark.slow
 def test_rates_at_few_mistakes_hold_what_the_control_does_not_explain() -> None:
     """A tenth copied whole are told at 1 % and 0.1 % of mistakes; nobody of marginals is."""
     base = marginals(ORIGINAL, 5)

@@ -7,6 +7,8 @@ import re
 import polars as pl
 import pytest
 
+from voile_testing.plugin import some_slow
+
 PARCELS = "".join(f"{number},{100 + 37 * number % 400},{10 + number % 7}\n" for number in range(40))
 TABLE = "parcel,weight,volume\n" + PARCELS
 
@@ -48,7 +50,8 @@ def released(desk):
     return release
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.slow
+@pytest.mark.parametrize("method", some_slow(METHODS, {"clustered-laplace", "public"}))
 def test_people_are_looked_for_in_every_such_release(desk, released, method):
     """The first line says that the output is private; rates stand beside those of guessing."""
     folder, table, plan = released(method)
@@ -81,6 +84,7 @@ def test_a_link_counts_right_guesses(desk, released):
     assert " were found: the best guess" in text
 
 
+@pytest.mark.slow
 def test_what_the_adversary_knows_can_be_chosen(desk, released):
     """Fewer columns tell him less; the parcel's own number tells him all."""
     folder, table, _ = released("clustered-laplace")
@@ -94,6 +98,7 @@ def test_what_the_adversary_knows_can_be_chosen(desk, released):
     assert any("distributed" in line for line in informed["assumptions"])
 
 
+@pytest.mark.slow
 def test_targets_can_be_drawn_again(desk, released):
     """A seed draws the same people."""
     folder, table, _ = released("clustered-laplace")
@@ -120,6 +125,7 @@ def test_codes_that_look_like_numbers_are_read_as_the_plan_says(desk):
     assert "'zip'" in untold["notes"][0]
 
 
+@pytest.mark.slow
 def test_wrong_calls_are_told(desk, released, rows, plan_text):
     """The original is needed; options of the other adversary are refused, by name."""
     folder, table, _ = released("generalization")

@@ -22,6 +22,7 @@ def folder(tmp_path: Path, desk, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_each_trip_has_a_map_and_the_worst_comes_first(desk, folder):
     """Files for their owner alone, whose names tell nothing, and a page that asks for no more."""
     attack = ["attack", "out", "--against", "fleet.csv", "--plan", "plan.toml"]
@@ -48,6 +49,7 @@ def test_each_trip_has_a_map_and_the_worst_comes_first(desk, folder):
     assert any("true stops (1)" in (folder / "maps" / name).read_text() for name in made[1:])
 
 
+@pytest.mark.slow
 def test_one_trip_is_one_map(desk, folder):
     """In words, too; the page has the share of all reports, and the mean of trips of the table."""
     attack = ["attack", "out", "--against", "fleet.csv", "--roads", "town.csv", "--targets", "1"]

@@ -33,6 +33,7 @@ def published(desk):
     return folder, trips, desk.file(EDGES, "edges.csv"), desk.file(NODES, "nodes.csv")
 
 
+@pytest.mark.slow
 def test_trips_are_followed_on_a_map(desk, published):
     """Five adversaries, each with metres and roads, in text and in JSON; the output is private."""
     folder, trips, edges, nodes = published
@@ -48,6 +49,7 @@ def test_trips_are_followed_on_a_map(desk, published):
     assert all(one["error_metres"]["value"] < 150 for one in found)
 
 
+@pytest.mark.slow
 def test_columns_have_the_names_that_the_release_gives_them(desk, published):
     """Trips whose columns have other names are followed without a plan that names them again."""
     _, trips, edges, nodes = published
@@ -80,6 +82,7 @@ def test_one_trip_is_too_few_and_what_is_left_out_is_said(desk, published):
     assert made.document["adversaries"][0]["error_metres"]["high"] is None
 
 
+@pytest.mark.slow
 def test_figures_of_who_loses_trucks_are_marked_as_lower_bounds(desk, published):
     """With a limit of 10 km/h for trucks at 15: in the table, in the JSON and in a note."""
     folder, trips, edges, nodes = published
@@ -102,6 +105,7 @@ def test_figures_of_who_loses_trucks_are_marked_as_lower_bounds(desk, published)
         assert any(note.endswith(f"faster than {limit}") for note in document["notes"])
 
 
+@pytest.mark.slow
 def test_a_speed_that_cannot_be_is_refused(desk, published):
     """0, less, and no number; and a speed or nodes without a map."""
     folder, trips, edges, nodes = published
@@ -116,6 +120,7 @@ def test_a_speed_that_cannot_be_is_refused(desk, published):
         assert f"{option[0]} is of no use here" in done.stderr
 
 
+@pytest.mark.slow
 def test_what_is_missing_is_said(desk, published):
     """A map and the original are needed, and a map that is none is refused: exit 2."""
     folder, trips, edges, _ = published
@@ -131,6 +136,7 @@ def test_what_is_missing_is_said(desk, published):
         assert said in done.stderr
 
 
+@pytest.mark.slow
 def test_a_van_over_days_from_plan_to_what_knowledge_adds(desk):
     """Noise that stays is published twice by one secret, and followed by who knows more.
 

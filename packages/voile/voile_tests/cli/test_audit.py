@@ -41,6 +41,7 @@ def _audit(folder: Path, released: str, *more: str) -> Result:
     return CliRunner().invoke(command, [*call, *options])
 
 
+@pytest.mark.slow
 def test_a_copy_is_judged_in_every_way(files: Path) -> None:
     """All three risks, all attacks that make sense, and measures; the rest with a reason."""
     more = ["--plan", str(files / "plan.toml"), "--control", str(files / "control.csv")]
@@ -62,6 +63,7 @@ def test_a_copy_is_judged_in_every_way(files: Path) -> None:
     assert (files / "out").stat().st_mode & 0o077 == 0
 
 
+@pytest.mark.slow
 def test_a_record_is_read_back_as_it_was(files: Path) -> None:
     """The document says what the record does, within its own schema."""
     assert _audit(files, "drawn.csv", "--attacks", "prosecutor").exit_code == 0
@@ -96,6 +98,7 @@ def test_dates_that_were_moved_are_read_as_days(tmp_path: Path, moved: str, show
     assert (column["shown"], column["unread"]) == (shown, [])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("file", "shown"), [("drawn.csv", "noisy"), ("copy.parquet", "exact")])
 def test_a_plan_overrules_what_would_be_found_where_rows_do_not_contradict_it(
     files: Path, file: str, shown: str
@@ -108,6 +111,7 @@ def test_a_plan_overrules_what_would_be_found_where_rows_do_not_contradict_it(
     assert {c["name"]: c["shown"] for c in record.columns}["income"] == shown
 
 
+@pytest.mark.slow
 def test_a_control_that_overlaps_the_original_is_said(files: Path) -> None:
     """Half of its rows are people of the original: the comparison is void."""
     pl.concat([CONTROL[:150], ORIGINAL[:150]]).write_csv(files / "control.csv")
@@ -117,6 +121,7 @@ def test_a_control_that_overlaps_the_original_is_said(files: Path) -> None:
     assert "comparison with the control is void" in notices
 
 
+@pytest.mark.slow
 def test_a_control_of_more_rows_than_the_original_is_said(files: Path) -> None:
     """The two may be the wrong way round."""
     people(500, 9).write_csv(files / "control.csv")
@@ -127,6 +132,7 @@ def test_a_control_of_more_rows_than_the_original_is_said(files: Path) -> None:
     assert "void" not in notices
 
 
+@pytest.mark.slow
 def test_labels_that_nobody_explains_are_said(files: Path) -> None:
     """Categories that stand in the file alone count as anything, and the custodian is told."""
     ORIGINAL.with_columns(town=pl.lit("the north")).write_csv(files / "north.csv")
@@ -173,6 +179,7 @@ def test_bad_input_is_refused_and_nothing_is_written(
     assert not list(files.glob(".out*"))
 
 
+@pytest.mark.slow
 def test_a_release_of_voile_is_judged_without_its_document(files: Path) -> None:
     """Its data are recognised as any other file's are."""
     plan = PLAN + "[columns.age]\nintervals = { widths = [10, 30] }\n"
@@ -188,6 +195,7 @@ def test_a_release_of_voile_is_judged_without_its_document(files: Path) -> None:
     assert prosecutor["success"]["value"] <= 1 / 5
 
 
+@pytest.mark.slow
 def test_without_a_learner_the_nearest_rows_infer(
     files: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -211,6 +219,7 @@ def test_an_attack_that_there_is_not_is_refused_before_anything_is_read(files: P
     assert not (files / "out").exists()
 
 
+@pytest.mark.slow
 def test_an_audit_tells_that_rows_stand_in_the_order_of_the_original(files: Path) -> None:
     """A notice of the record names the columns that tell it."""
     assert _audit(files, "copy.parquet", "--attacks", "prosecutor").exit_code == 0
@@ -218,6 +227,7 @@ def test_an_audit_tells_that_rows_stand_in_the_order_of_the_original(files: Path
     assert any("rows stand in the order of the original" in one for one in notices)
 
 
+@pytest.mark.slow
 def test_what_is_believed_of_rows_of_nobody_is_no_success(files: Path) -> None:
     """Rates of linkage in a synthetic file stand under "believed", and losses are not told as 0."""
     plan = PLAN.replace('["age", "sex", "town"]', '["sex"]').replace("keep = [", 'keep = ["town", ')
@@ -238,6 +248,7 @@ def test_what_is_believed_of_rows_of_nobody_is_no_success(files: Path) -> None:
     assert cells <= {one.name for one in record.utility_skipped}
 
 
+@pytest.mark.slow
 def test_the_copy_of_a_table_is_found_and_not_believed(files: Path) -> None:
     """Of rows that are of somebody the same attacks are counted."""
     more = ["--plan", str(files / "plan.toml"), "--attacks", "prosecutor"]
@@ -246,6 +257,7 @@ def test_the_copy_of_a_table_is_found_and_not_believed(files: Path) -> None:
     assert attack["checked"]
 
 
+@pytest.mark.slow
 def test_a_quick_look_says_what_it_left_out_and_that_fails(files: Path) -> None:
     """Risks of a sample, no attack and no measure: a policy takes these for not assessed."""
     original = people(9_000, 1)

@@ -36,6 +36,7 @@ def call(desk):
     return ("compare", table, plan, "--out", desk / "out", *OPTIONS)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("undrawn")
 def test_a_comparison(desk, call):
     """Each study is a line of the table, and what cannot be says why."""
@@ -50,6 +51,7 @@ def test_a_comparison(desk, call):
     assert sorted(p.name for p in desk.folder.iterdir()) == ["out", "people.csv", "plan.toml"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("undrawn")
 def test_a_comparison_as_json(desk, call):
     """``--json`` prints comparison.json, which follows the schema and can be read back."""
@@ -63,6 +65,7 @@ def test_a_comparison_as_json(desk, call):
     assert read.points[0].risk == read.points[0].record.attacks[0]["success"]["value"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_what_other_columns_add_is_counted_where_it_is_asked_for(desk, call, jobs):
@@ -76,6 +79,7 @@ def test_what_other_columns_add_is_counted_where_it_is_asked_for(desk, call, job
         assert found.beyond["of"].endswith(": salary")
 
 
+@pytest.mark.slow
 def test_the_report_is_in_the_folder(desk, call):
     """The report of a grid is one file, and says first that it is private."""
     pytest.importorskip("jinja2")
@@ -83,6 +87,7 @@ def test_the_report_is_in_the_folder(desk, call):
     assert "PRIVATE" in (desk / "out" / "report.html").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("undrawn")
 def test_an_interruption_keeps_what_is_done(desk, call, monkeypatch):
     """After Ctrl-C it is said where finished studies are; the same command goes on from there."""

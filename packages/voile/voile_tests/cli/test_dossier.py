@@ -18,6 +18,8 @@ from voile_tests.policy.cases import audited, policy, studied, tick_all, voile
 
 pytest.importorskip("jinja2", reason="reports are an extra")
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -91,6 +91,7 @@ def refused(*_: object, **__: object) -> None:
     raise AssertionError("a row was about to go through our own engine")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("undrawn")
 def test_no_command_leaves_the_engine_that_was_asked_for(desk, monkeypatch):
     """Publish, query, attack, inspect and study say the same, and never fall back on Polars."""
@@ -102,6 +103,7 @@ def test_no_command_leaves_the_engine_that_was_asked_for(desk, monkeypatch):
     assert all_of_it("plain") == expected
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("undrawn", "desk")
 @pytest.mark.parametrize(
     "engine", ["duckdb", pytest.param("spark", marks=[needs_spark, pytest.mark.slow])]
@@ -139,6 +141,7 @@ def parts(desk, monkeypatch) -> Path:
     return desk / "february"
 
 
+@pytest.mark.slow
 def test_a_release_in_parts_is_read_by_every_command(parts):
     """In the order of its parts, by our engine and by others; and compared with one before."""
     document = json.loads((parts / "release.json").read_text())
@@ -155,6 +158,7 @@ def test_a_release_in_parts_is_read_by_every_command(parts):
     assert called("ledger", "verify", *folders)["sound"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
@@ -175,6 +179,7 @@ def test_a_release_that_lacks_a_part_is_no_release(parts, damage, said):
         called("ledger", "verify", "february", "--ledger", "pay.ledger")
 
 
+@pytest.mark.slow
 def test_a_changed_byte_of_a_release_is_found_by_its_ledger(parts):
     """The lengths are right, and a hash is not."""
     part = parts / "data" / "part-9.parquet"

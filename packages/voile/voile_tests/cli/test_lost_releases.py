@@ -70,6 +70,7 @@ def pay(desk, plan_text) -> Pay:
     return Pay(desk, plan_text)
 
 
+@pytest.mark.slow
 def test_a_release_that_never_appeared_blocks_nobody_once_it_is_settled(pay, monkeypatch):
     """A row may be corrected: nobody saw it.  The message says how, and the number comes again."""
     pay.lose(FIRST, "one", monkeypatch)
@@ -87,6 +88,7 @@ def test_a_release_that_never_appeared_blocks_nobody_once_it_is_settled(pay, mon
     assert "never appeared: it was settled as lost" in shown
 
 
+@pytest.mark.slow
 def test_a_lost_release_leaves_those_before_it(pay, monkeypatch):
     """The next release is compared with what appeared: what it showed stays promised."""
     pay.publish(FIRST, "one")
@@ -185,6 +187,7 @@ def restored(pay):
     return pay
 
 
+@pytest.mark.slow
 def test_a_ledger_from_a_backup_is_found_by_its_releases(restored):
     """Exit 4 names the folder of the release that it has forgotten, and nothing is written."""
     message = restored.fails(4, MORE)
@@ -259,6 +262,7 @@ def test_a_release_in_the_folder_of_a_study(restored):
     assert "this is release 2" in restored.desk.fails(4, "study", *study[1:])
 
 
+@pytest.mark.slow
 def test_what_is_no_release_of_the_series_stands_in_nobodys_way(restored):
     """Other series, releases elsewhere, made with a seed, unfinished, or that cannot be read."""
     elsewhere = restored.desk / "elsewhere" / "deep"
@@ -280,6 +284,7 @@ def test_what_is_no_release_of_the_series_stands_in_nobodys_way(restored):
     assert restored.publish(MORE, "three") == 2
 
 
+@pytest.mark.slow
 def test_an_experiment_minds_no_release(restored):
     """What is made with a seed is no publication, and breaks no promise."""
     assert restored.publish(MORE, "trial", "--seed", "7") == 2

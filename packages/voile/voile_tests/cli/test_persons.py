@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from voile_testing.plugin import some_slow
+
 STAYS = """\
 patient,age,illness,score
 A,31,flu,1
@@ -65,7 +67,9 @@ def test_six_rows_of_which_three_are_one_persons_do_not_pass(desk, method):
     assert 'keep_unique = ["patient"]' in message
 
 
-@pytest.mark.parametrize("method", sorted({*METHODS} - {"dp-generalization"}))
+@pytest.mark.parametrize(
+    "method", some_slow(sorted({*METHODS} - {"dp-generalization"}), {"ranking"})
+)
 def test_the_ways_out(desk, method):
     """Who says so publishes: each row is a person, and the column may single out rows."""
     table = desk.file(STAYS)
@@ -114,6 +118,7 @@ def test_studies_refuse_it_too(desk, command):
     assert f"{plan}: [roles] identifiers: column 'patient' repeats" in message
 
 
+@pytest.mark.slow
 def test_a_rehearsal_asks_for_nothing_more(desk):
     """What the release was allowed its rehearsal is: rows with their numbers, fewer than all."""
     rows = "".join(f"P{i},{30 + i % 4},{i % 3},{i // 2}\n" for i in range(80))
@@ -421,6 +426,7 @@ def test_a_person_who_is_nobody_is_questioned(desk, mark):
     assert "misses its value" in desk.publish_fails(2, table, plan=desk.plan(said))
 
 
+@pytest.mark.slow
 def test_a_ranking_counts_households(desk):
     """Four players of three families: a group of three families, and none of four."""
     table = desk.file("player,family,score\nA,f,9\nA,f,8\nB,f,8\nC,g,9\nD,h,7\n")

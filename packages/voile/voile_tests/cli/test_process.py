@@ -24,6 +24,7 @@ def start(arguments, *, stdout=subprocess.PIPE, program=VOILE):
     return subprocess.Popen(command, text=True, stdout=stdout, stderr=subprocess.PIPE)
 
 
+@pytest.mark.slow
 def test_python_runs_the_package_like_the_command(tmp_path):
     """``python -m voile`` says and exits as ``voile`` does, where it works and where it fails."""
     for arguments in (["--version"], ["inspect", str(tmp_path / "no.csv")]):
@@ -37,6 +38,7 @@ def test_python_runs_the_package_like_the_command(tmp_path):
         assert ends[0][0] == (0 if arguments[-1].startswith("--") else 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("same_place", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_two_publishers_at_once(desk, order, same_place):
     """Of two publishers at once both publish one after the other, or one does and one exits 4."""
@@ -60,6 +62,7 @@ def test_two_publishers_at_once(desk, order, same_place):
     assert desk.run("ledger", "verify", *folders, "--ledger", ledger).status == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file_format", ["csv", "parquet"])
 def test_disk_that_fills(desk, order, file_format):
     """Where the disk takes no more, exit 2 says so, and nothing stands at --out."""
@@ -75,6 +78,7 @@ def test_disk_that_fills(desk, order, file_format):
     assert desk.hidden() == []
 
 
+@pytest.mark.slow
 def test_interrupt_of_a_process(desk, order):
     """Ctrl-C while a process waits for a ledger that another holds: no trace, no traceback."""
     assert desk.run(*order("first")).status == 0
@@ -99,6 +103,7 @@ def _waits_for(process, path):
         return False
 
 
+@pytest.mark.slow
 def test_standard_output_that_is_full(desk, order):
     """A release that stands is no failure, though telling of it fails."""
     with Path("/dev/full").open("w") as full:
@@ -121,6 +126,7 @@ def test_standard_output_that_is_closed(desk, order):
     assert "Traceback" not in stderr
 
 
+@pytest.mark.slow
 def test_process(desk, order):
     """The installed command publishes, with the document alone on standard output."""
     publisher = start([*order("out"), "--json"])

@@ -32,6 +32,7 @@ def people(desk, rows):
     return desk.csv([(f"p{i}", 30, "York", 1) for i in range(rows)], f"{rows}.csv")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [9, 10])
 def test_nobody_can_try_until_it_works(desk, rows):
     """With k = 10 nine rows never show any and ten do now and then: all looks alike but the rows.

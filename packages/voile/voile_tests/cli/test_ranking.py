@@ -50,6 +50,7 @@ def plan(desk, *changes, name="plan.toml"):
     return desk.plan(text, name)
 
 
+@pytest.mark.slow
 def test_a_release_folder(desk, applicants):
     """The groups of the thesis, in rows that show boxes, and a document that explains them."""
     folder, done = desk.publish(applicants, plan=plan(desk))
@@ -306,6 +307,7 @@ def test_a_ranking_that_cannot_be(desk, search):
     assert "(proved); lower k or precision" in message
 
 
+@pytest.mark.slow
 def test_a_ranking_that_was_not_found(desk):
     """Exit 3 says that another search can tell."""
     rows = [f"Oslo,A,{x},{y},0" for x, y in ((0, 20), (1, 19), (20, 0), (19, 1))]
@@ -338,6 +340,7 @@ def test_rows_without_a_score_are_dropped_where_the_plan_says_so(desk, applicant
     assert (done.document["rows_in"], done.document["rows_out"]) == (11, 6)
 
 
+@pytest.mark.slow
 def test_a_seeded_ranking_is_unfit_for_publication(desk, applicants):
     """GRASP draws; with a seed anybody could draw the same."""
     changes = (("batch     = 3", 'search = "grasp"'),)

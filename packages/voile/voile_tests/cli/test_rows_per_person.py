@@ -61,6 +61,7 @@ def test_a_row_of_nobody_exits_2(desk, name):
     assert "row 4" in message
 
 
+@pytest.mark.slow
 @methods
 def test_a_person_is_charged_for_all_rows_that_take_part(desk, name):
     """Releases of two and of three rows of a person add up to what they say, and no more.

@@ -69,6 +69,7 @@ def test_first_release(series):
     assert series.ledger.stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.slow
 def test_held_rows(series):
     """A row without company is held, said, kept from every file, and published later on."""
     first, _ = series.publish(FIRST)
@@ -87,6 +88,7 @@ def test_held_rows(series):
     assert json.loads((third / "release.json").read_text())["series"]["version"] == 3
 
 
+@pytest.mark.slow
 def test_rows_in_another_order(series):
     """A later version of the table may hold its rows in any order."""
     series.publish(FIRST)
@@ -96,6 +98,7 @@ def test_rows_in_another_order(series):
     assert sum(map(len, blocks(folder))) == 8
 
 
+@pytest.mark.slow
 def test_same_table_again(series):
     """Publishing the same table again keeps the blocks and holds nothing."""
     first, _ = series.publish(FIRST)
@@ -105,6 +108,7 @@ def test_same_table_again(series):
         assert done.document["held"] == 0
 
 
+@pytest.mark.slow
 def test_withdrawn_rows(series):
     """A held row that left the table was never published: its going is accepted, and said."""
     series.publish(FIRST)
@@ -115,6 +119,7 @@ def test_withdrawn_rows(series):
     assert blocks(folder)[-1] == [5000, 5200]
 
 
+@pytest.mark.slow
 def test_identical_rows(desk, plan_text):
     """Rows that are alike count one by one: another row like a published one is a new row."""
     twice = [row for row in FIRST for _ in range(2)]
@@ -127,6 +132,7 @@ def test_identical_rows(desk, plan_text):
     assert "1 published rows" in message
 
 
+@pytest.mark.slow
 def test_sealed_batches(desk, plan_text, terms):
     """Sealed batches never change a block: fresh rows make blocks of their own, or are held."""
     series = Series(desk, plan_text + terms + 'batch = 2\nsearch = "sealed-batches"\n')
@@ -236,6 +242,7 @@ def test_other_record_key(desk, plan_text, before, now):
     assert "the record key" in series.fails(4, FIRST, plan_text + now)
 
 
+@pytest.mark.slow
 def test_same_terms_in_other_words(desk, plan_text):
     """Terms count by their value: e = 100.0 is e = 100, and integers may become decimals."""
     series = Series(desk, plan_text + BY_ORDER)
@@ -268,6 +275,7 @@ def test_ledger_of_the_environment(desk, plan_text, monkeypatch):
     assert "1 versions" in desk.run("ledger", "verify", desk / "out").stderr
 
 
+@pytest.mark.slow
 def test_series_are_apart(desk, plan_text):
     """Two series in one ledger know nothing of each other."""
     pay = Series(desk, plan_text + BY_ORDER)
@@ -277,6 +285,7 @@ def test_series_are_apart(desk, plan_text):
     assert done.document["rows_out"] == 5
 
 
+@pytest.mark.slow
 def test_dictionary_columns_of_a_series(desk, plan_text, terms):
     """Texts in a dictionary are told again by what they say, not by their number in it."""
     series = Series(desk, plan_text + terms)
@@ -299,6 +308,7 @@ def test_dictionary_columns_of_a_series(desk, plan_text, terms):
     assert "have changed" in message
 
 
+@pytest.mark.slow
 def test_publisher_in_between(desk, plan_text, terms, monkeypatch):
     """When another publisher commits first, the slower one exits 4 and leaves nothing."""
     series = Series(desk, plan_text + terms)

@@ -41,6 +41,7 @@ def study(desk):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("undrawn")
 def test_a_study(desk, study):
     """The release and the evidence stand apart; what is printed says first that it is private."""
@@ -57,6 +58,7 @@ def test_a_study(desk, study):
     assert desk.hidden() == []
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("undrawn")
 def test_a_study_as_json(desk, study):
     """``--json`` is the record and its verdict; with one seed two are alike but for seconds."""
@@ -71,6 +73,7 @@ def test_a_study_as_json(desk, study):
     assert first == second
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("undrawn")
 def test_a_study_in_a_series(desk, study):
     """A study enters its release in the ledger, once; its folder is one that the ledger knows."""
@@ -112,6 +115,7 @@ def test_wrong_plans(desk, change, status):
     desk.fails(status, "study", table, "--plan", plan, "--out", desk / "out", *ATTACKS)
 
 
+@pytest.mark.slow
 def test_the_report_is_in_the_folder(desk, study):
     """The report is one file, and says first that it is private."""
     pytest.importorskip("jinja2")
@@ -121,6 +125,7 @@ def test_the_report_is_in_the_folder(desk, study):
     assert "prosecutor" in report.lower()
 
 
+@pytest.mark.slow
 def test_without_the_libraries_for_reports(desk, study, monkeypatch):
     """Without them the record is written, and it is said how to get the report."""
     monkeypatch.setitem(__import__("sys").modules, "jinja2", None)

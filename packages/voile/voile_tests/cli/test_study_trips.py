@@ -23,6 +23,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 STUDY = ("study", "fleet.csv", "--plan", "plan.toml", "--out", "out")
 
 
+@pytest.mark.slow
 def test_a_study_shows_maps_of_its_trips(desk, folder):
     """In the private folder alone: figures for programs, and a report that holds its maps."""
     done = desk.run(*STUDY, "--roads", "town.csv")
@@ -56,6 +57,7 @@ def test_a_study_shows_maps_of_its_trips(desk, folder):
     assert {path.stat().st_mode & 0o77 for path in [private, private / "trips.json"]} == {0}
 
 
+@pytest.mark.slow
 def test_trips_off_the_map_are_said_and_the_study_stands(desk, folder):
     """A map of another city spoils nothing: the study says that no trip lies on it."""
     town = (folder / "town.csv").read_text()

@@ -313,6 +313,7 @@ neighbours = "person"
 """
 
 
+@pytest.mark.slow
 def test_tables_with_noise_are_paid_recounted_and_have_intervals(desk) -> None:
     """Totals at every level, each with an interval; a second one exceeds the budget."""
     rows = desk.file(PEOPLE, "rows.csv")
@@ -363,6 +364,7 @@ def test_messages_about_noise_name_the_table_of_the_plan(desk) -> None:
     assert "[method]" not in done.stderr
 
 
+@pytest.mark.slow
 def test_protections_stand_side_by_side_beside_the_truth(desk) -> None:
     """Five of one table at a glance, marked as private; nothing is published or charged."""
     rows = desk.file(PEOPLE, "rows.csv")

@@ -101,6 +101,7 @@ def test_a_release_can_be_attacked_and_read(desk):
     assert document["publishable"]
 
 
+@pytest.mark.slow
 def test_the_budget_of_trips(desk):
     """A trip that would spend more than its budget stops all: exit 4, and nothing is published."""
     table, ledger = desk.file(LINES, "trips.csv"), desk / "ledger.db"
@@ -132,6 +133,7 @@ budget = {budget}
 """
 
 
+@pytest.mark.slow
 def test_no_draw_decides_whether_trips_may_be_published(desk):
     """Where zones differ, trips are charged at the dearest before a draw, and given back the rest.
 
@@ -267,6 +269,7 @@ def test_an_unknown_mechanism(desk):
     assert "did you mean 'planar-laplace'" in said
 
 
+@pytest.mark.slow
 def test_a_study_of_trips_says_what_it_cannot_do(desk):
     """A study publishes the trips; attacks and measures of tables that do not fit are skipped."""
     table = desk.file(LINES, "trips.csv")
@@ -281,6 +284,7 @@ def test_a_study_of_trips_says_what_it_cannot_do(desk):
     assert measured.startswith("Displacement of positions, m")
 
 
+@pytest.mark.slow
 def test_plans_for_trips_are_compared_by_what_trips_lose(desk):
     """By the error of arrival where a destination is known, and else by the displacement."""
     table = desk.file(LINES, "trips.csv")

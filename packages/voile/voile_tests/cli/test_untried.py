@@ -48,6 +48,7 @@ def test_the_series_states_what_it_assumes_of_held_rows(months):
             assert word in text
 
 
+@pytest.mark.slow
 def test_the_attack_says_whom_it_has_not_tried(desk, months):
     """In words and in JSON: nobody is exposed to this adversary, and another one was not tried."""
     *earlier, march = months
@@ -72,6 +73,7 @@ def test_among_other_attacks_it_says_so_too(desk, months):
     assert untried["homogeneity"] == []
 
 
+@pytest.mark.slow
 def test_the_report_of_a_study_says_so_too(desk, months):
     """Where the attack is shown: on the page, in the record and in the table of the command."""
     pytest.importorskip("jinja2")
@@ -100,6 +102,7 @@ def test_where_nobody_waits_nobody_was_left_out(desk, plan_text, more):
     assert not any("held back" in text for text in assumed(folder))
 
 
+@pytest.mark.slow
 def test_the_adversary_who_knows_voile_finds_gus(desk, months):
     """Told when people arrived, by a column of the original, he has the value of one exactly."""
     *earlier, march = months

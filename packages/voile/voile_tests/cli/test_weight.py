@@ -147,6 +147,7 @@ QUICK = {"ke-anonymity", "generalization"}
 """The lightest and the default; a process for each of the others is for the slow suite."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "method",
     [
@@ -164,6 +165,7 @@ def test_a_method_loads_what_it_needs(method: str, tmp_path: Path) -> None:
     assert found <= MAY_LOAD[method]
 
 
+@pytest.mark.slow
 def test_a_series_loads_no_more_than_a_release(tmp_path: Path) -> None:
     """Its rows are marked, matched and kept without a compiler where they are few."""
     table, plan = tmp_path / "table.csv", tmp_path / "plan.toml"
@@ -190,6 +192,7 @@ for name in sys.argv[1:]:
 """
 
 
+@pytest.mark.slow
 def test_help_loads_no_engine() -> None:
     """What a command can do is told without what does it, for every command."""
     names = [name for name in command.list_commands(click.Context(command)) if name != "share"]
@@ -232,6 +235,7 @@ print(gc.isenabled(), gc.get_freeze_count() > 10_000)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("before", "after"), [("on", "True True"), ("off", "False False")])
 def test_no_garbage_is_looked_for_in_what_a_command_loads(before: str, after: str) -> None:
     """Searches leave out what was loaded, go on afterwards, and stay off where they were off."""

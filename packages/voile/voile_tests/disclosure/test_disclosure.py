@@ -25,6 +25,7 @@ NOISY = Noisy(step=1, clusters=(Cluster(scale=2, half_width=3, share=1),))
 BLOCKS = GroupNumbering(column="group", made="blocks", by=("pay",))
 
 
+@pytest.mark.slow
 @given(DISCLOSURES)
 def test_statements_survive_json(disclosure):
     """What is written is read back as the same value."""
@@ -104,6 +105,7 @@ def test_a_release_says_of_each_column_how_it_came_about():
         released(["a"], a=Exact(), b=Interval(level=1))
 
 
+@pytest.mark.slow
 def test_statements_load_no_table():
     """Who states or reads how columns are shown loads no frames and no compiled code."""
     heavy = ("polars", "pandas", "scipy", "numba", "pyarrow")

@@ -49,6 +49,7 @@ def test_the_law_is_exact_and_no_other(variance: str) -> None:
     assert fit(values, 0.9 * float(exact)) < FALSE_ALARM
 
 
+@pytest.mark.slow
 def test_a_large_variance_is_that_of_the_normal_law() -> None:
     """Kolmogorov-Smirnov of 200,000 draws of a deviation of 5,000; 1e-6, and 2 % off is found."""
     values = drawn(Fraction(5_000**2)) + np.random.default_rng(1).uniform(-0.5, 0.5, SIZE)
@@ -89,6 +90,7 @@ def test_draws_equal_those_of_a_slow_sampler_in_fractions(variance: str) -> None
     assert quick.tolist() == [slow(exact, word, key_of(7)) for word in range(20)]
 
 
+@pytest.mark.slow
 def test_a_coin_that_agrees_in_all_digits_goes_on_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
     """With words of two digits the slow path decides often, and the law stays the same; 1e-6."""
     monkeypatch.setattr(discrete_noise, "_WORD", 2)

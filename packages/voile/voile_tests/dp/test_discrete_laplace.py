@@ -18,6 +18,7 @@ from voile.dp import discrete_noise
 from voile.dp.discrete_noise import DiscreteLaplace
 from voile_base.errors import PlanError
 from voile_base.randomness import Key, Randomness
+from voile_testing.plugin import some_slow
 from voile_testing.statistics import FALSE_ALARM, p_value
 
 SIZE = 200_000
@@ -90,6 +91,7 @@ def test_scale_zero_is_no_noise() -> None:
     assert noise.radius(Decimal("0.999"))[0] == 0
 
 
+@pytest.mark.slow
 def test_the_law_is_that_of_an_independent_sampler() -> None:
     """40,000 draws and 40,000 of OpenDP pass a two-sample test, not with ours 30 % off; 1e-6."""
     prelude = pytest.importorskip("opendp.prelude")
@@ -125,7 +127,7 @@ def test_every_law_of_several_is_its_own() -> None:
         assert fit(values[law == i], float(scale)) > FALSE_ALARM
 
 
-@pytest.mark.parametrize("digits", [0, 1, 3])
+@pytest.mark.parametrize("digits", some_slow([0, 1, 3], {0, 1}))
 def test_the_slow_path_has_the_law(monkeypatch: pytest.MonkeyPatch, digits: int) -> None:
     """With 0, 1 or 3 digits of their own all else goes the slow path: 10,000 draws fit; 1e-6."""
     monkeypatch.setattr(discrete_noise, "_digit_count", lambda scale: digits)

@@ -83,6 +83,7 @@ def test_a_coin_reads_on_while_digits_agree(last: int, shown: bool) -> None:
     assert list(rest) == [5]
 
 
+@pytest.mark.slow
 def test_a_coin_has_its_probability() -> None:
     """10,000 tosses fit 1/(1 + e), and do not fit a probability 30 % off; false alarm 1e-6."""
     words = uniform_words(Randomness.seeded(1).key("coin"))

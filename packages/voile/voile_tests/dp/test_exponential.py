@@ -29,6 +29,7 @@ def law_of(rate: float, utilities: list[int], times: list[int]) -> np.ndarray:
     return weights / weights.sum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("monotone", [False, True])
 def test_the_law_is_that_of_the_stated_epsilon(monotone: bool) -> None:
     """2,500 draws fit rate epsilon/(2 s), or epsilon/s if monotone, and not 30 % off; 1e-6."""
@@ -44,6 +45,7 @@ def test_the_law_is_that_of_the_stated_epsilon(monotone: bool) -> None:
     assert p_value(counts, law_of(0.7 * rate, utilities, [1] * 5)) < FALSE_ALARM
 
 
+@pytest.mark.slow
 def test_a_candidate_counts_as_often_as_it_stands_for() -> None:
     """2,500 draws fit multiplicities; one of 0 is never drawn, even with the best utility."""
     mechanism = ExponentialMechanism(Decimal(2), Fraction(1))
@@ -54,6 +56,7 @@ def test_a_candidate_counts_as_often_as_it_stands_for() -> None:
     assert 0 not in draws
 
 
+@pytest.mark.slow
 def test_many_candidates_follow_the_law() -> None:
     """500 draws from 20,000 candidates of ten utilities fit the law of the utilities; 1e-6."""
     mechanism = ExponentialMechanism(Decimal(1), Fraction(2))
@@ -65,6 +68,7 @@ def test_many_candidates_follow_the_law() -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("looseness", [1.5, 5.0])
 def test_the_law_does_not_depend_on_the_envelope(
     monkeypatch: pytest.MonkeyPatch, looseness: float

@@ -39,6 +39,7 @@ def law_of(quantiles: PrivateQuantiles, values: list[int], epsilon: float) -> np
     return weights / weights.sum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", get_args(Change))
 def test_a_border_has_the_stated_law(change: Change) -> None:
     """4,000 borders fit the law at epsilon 1, and not at one 50 % off; false alarm 1e-6."""
@@ -97,6 +98,7 @@ def test_a_person_moves_a_utility_by_the_sensitivity_at_most(
     assert most == 1 or found > replace(pair, rows=1).sensitivity(share)
 
 
+@pytest.mark.slow
 def test_several_rows_have_the_law_of_as_many_times_the_sensitivity() -> None:
     """4,000 borders for three rows at epsilon 3 fit the law of one row at 1; false alarm 1e-6."""
     quantiles = PrivateQuantiles((Fraction(3, 10),), LOW, HIGH, Decimal(3), "replace", 3)
@@ -119,6 +121,7 @@ def test_borders_of_many_rows_are_near_the_quantiles() -> None:
     assert np.abs(below - [float(s) for s in shares]).max() < 0.002
 
 
+@pytest.mark.slow
 def test_the_budget_is_split_among_the_borders() -> None:
     """Each of two borders at epsilon 2 has the law of a single one at epsilon 1; 3,000 draws."""
     values = [0, 1, 5, 7]

@@ -160,6 +160,7 @@ def partitions(number: int, most: int | None = None) -> Iterator[tuple[int, ...]
         yield from ((part, *rest) for rest in partitions(number - part, part))
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(25))
 @given(st.integers(1, 8), betas, st.integers(2, 4))
 def test_delta_of_several_rows_is_the_largest_over_the_groups_they_fall_into(

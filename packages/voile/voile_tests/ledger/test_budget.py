@@ -70,6 +70,7 @@ _events = st.lists(
 _pools = st.none() | st.integers(0, 20)
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(40))
 @given(
     releases=st.lists(st.tuples(_events, _pools), min_size=1, max_size=4),

@@ -183,6 +183,7 @@ def test_a_ledger_in_a_missing_folder(tmp_path, grown):
         Ledger(tmp_path / "missing" / "ledger.db").commit(None, grown(None))
 
 
+@pytest.mark.slow
 def test_a_ledger_that_is_busy(ledger, grown):
     """A lock that is not released in time is an error that changes nothing."""
     before = ledger.load("salaries")
@@ -260,6 +261,7 @@ def test_a_folder_that_cannot_be_written(ledger, grown):
         ledger.path.parent.chmod(0o700)
 
 
+@pytest.mark.slow
 def test_a_disk_that_fills_up_during_a_commit(ledger, grown):
     """Where the operating system refuses to write on, the old state stays and is sound."""
     before = ledger.load("salaries")

@@ -14,6 +14,8 @@ from voile.release.history import Blocks, LivedBlocks
 from voile.schema.numbers import ExactNumbers
 from voile_base.errors import LedgerError
 
+pytestmark = pytest.mark.slow
+
 RELEASES = 21
 
 

@@ -52,6 +52,7 @@ def ask(processes: list[subprocess.Popen[str]], question: str) -> list[str]:
     return [process.stdout.readline().strip() for process in processes]
 
 
+@pytest.mark.slow
 def test_of_publishers_from_one_state_exactly_one_wins(tmp_path, publishers):
     """Three processes commit from the same state, the missing file included: one wins each time."""
     path = tmp_path / "ledger.db"
@@ -85,6 +86,7 @@ def test_the_last_of_a_budget_is_spent_by_one_process(tmp_path, publishers):
     assert Ledger(path).verify() == []
 
 
+@pytest.mark.slow
 def test_the_last_of_a_trip_is_spent_by_one_process(tmp_path, publishers):
     """Three processes charge two trips from one state: one wins each time, until both are spent."""
     path = tmp_path / "ledger.db"

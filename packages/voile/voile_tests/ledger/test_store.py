@@ -138,6 +138,7 @@ def commit_all(ledger: Ledger, history: History) -> None:
         before = ledger.load(history.terms.name)
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(40), deadline=None)
 @given(history=_histories())
 def test_round_trip(history: History) -> None:

@@ -20,6 +20,7 @@ from voile.schema.numbers import ExactNumbers
 from voile.table.engines import AUTO, engine_of
 from voile.table.keeping import KeptRows
 from voile_base.errors import InputError, LedgerError
+from voile_tests.ledger.conftest import grown
 from voile_tests.marks import marks_of_arrays
 from voile_tests.release.listing import write_listed
 
@@ -30,17 +31,25 @@ PART = (
 ZEROS = f"UPDATE chunk SET bytes = zeroblob(length(bytes)) WHERE part = {PART}"
 
 
-@pytest.fixture
-def ledger(tmp_path, grown):
-    """A sound ledger with three versions."""
-    ledger = Ledger(tmp_path / "ledger.db")
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory):
+    """A folder with a sound ledger with three versions."""
+    folder = tmp_path_factory.mktemp("sound")
+    ledger = Ledger(folder / "ledger.db")
     history = None
     for _ in range(3):
         longer = grown(history)
         ledger.commit(history, longer)
         history = longer
     assert ledger.verify() == []
-    return ledger
+    return folder
+
+
+@pytest.fixture
+def ledger(tmp_path, sound):
+    """A copy of the sound ledger, to be damaged."""
+    shutil.copytree(sound, tmp_path, dirs_exist_ok=True)
+    return Ledger(tmp_path / "ledger.db")
 
 
 def tamper(ledger: Ledger, *statements: str) -> None:
@@ -216,6 +225,7 @@ def test_an_emptied_series_is_found(ledger):
     assert "newest version" in str(ledger.verify()[0])
 
 
+@pytest.mark.slow
 def test_a_lost_table_is_found(ledger):
     """A ledger without one of its tables is damaged, for readers and for verification."""
     with closing(sqlite3.connect(ledger.path)) as connection:
@@ -225,6 +235,7 @@ def test_a_lost_table_is_found(ledger):
         ledger.load("salaries")
 
 
+@pytest.mark.slow
 def test_flipped_bytes_are_found(ledger, grown):
     """A byte flipped anywhere that matters is found: in a border, or in SQLite's structures."""
     content = ledger.path.read_bytes()
@@ -296,6 +307,7 @@ def test_rows_beside_the_ledger_are_missed(ledger, grown, role, damage, found):
         ledger.lose("salaries", history.latest.release_id)
 
 
+@pytest.mark.slow
 def test_rows_that_go_while_they_are_needed(ledger):
     """Who loaded a history that somebody else changes meanwhile is told to run again."""
     history = ledger.load("salaries")
@@ -585,6 +597,7 @@ def charged_release(tmp_path, ledger, charged):
     return folder, charge
 
 
+@pytest.mark.slow
 def test_a_charged_release_is_known(ledger, charged_release):
     """A release whose data set was charged needs no series to be vouched for."""
     folder, charge = charged_release
@@ -593,6 +606,7 @@ def test_a_charged_release_is_known(ledger, charged_release):
     assert ledger.verify_release(folder) == []
 
 
+@pytest.mark.slow
 def test_a_release_that_was_taken_back_and_stands_is_found(ledger, charged_release):
     """Rows of a release that exists are not to wait in the pool once more."""
     folder, charge = charged_release
@@ -601,6 +615,7 @@ def test_a_release_that_was_taken_back_and_stands_is_found(ledger, charged_relea
     assert "went back into the pool of data set 'parcels'" in str(finding)
 
 
+@pytest.mark.slow
 def test_an_uncharged_release_is_found(ledger, charged_release):
     """A release that no data set was charged for is not vouched for."""
     folder, _ = charged_release
@@ -609,6 +624,7 @@ def test_an_uncharged_release_is_found(ledger, charged_release):
     assert "no data set was charged for it" in str(finding)
 
 
+@pytest.mark.slow
 def test_an_older_copy_of_the_ledger_is_found_by_its_releases(ledger, grown, tmp_path):
     """A ledger replaced by its backup is sound, and does not know the release made since."""
     backup = ledger.path.read_bytes()

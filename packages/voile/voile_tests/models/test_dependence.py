@@ -65,6 +65,7 @@ def test_the_chain_rule_holds(rows):
     assert whole == pytest.approx(entropy(pairs.second_rows), abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("first", "second"),
     [([0, 0, 0, 1, 1, 2], [0, 0, 1, 1, 2, 2]), ([0, 1, 1, 1, 1, 1], [0, 1, 2, 2, 2, 2])],

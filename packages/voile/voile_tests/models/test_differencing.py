@@ -1,6 +1,7 @@
 """The differencing check against Definition 5 and atoms computed on plain sets of rows."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -72,6 +73,7 @@ def test_pairwise_breaches_equal_definition_5_on_sets(releases, parameters):
     assert set(found) == breaches_by_sets(units, blocks, *parameters)
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(300))
 @given(any_releases(), parameters)
 def test_no_breach_is_reported_if_and_only_if_definition_5_holds(releases, parameters):

@@ -206,6 +206,7 @@ def test_a_log_linear_model_of_independent_columns_is_right(share):
     assert log_linear_risk(codes - 1, rows, share / 4).unique < 0.7 * unique
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.05, 0.3])
 def test_uniques_of_a_population_are_told_within_a_third(share):
     """Pitman's estimate, and the choice; a sample of all people tells them exactly."""

@@ -101,6 +101,7 @@ def _waive(folder: Path, criterion: str) -> None:
     )
 
 
+@pytest.mark.slow
 def test_what_was_not_assessed_passes_by_name_and_reason_alone(tmp_path: Path) -> None:
     """The waiver stands in the verdict and on the public dossier; a figure cannot be waived."""
     folder = audited(tmp_path, marginals(ORIGINAL, 3))
@@ -125,6 +126,7 @@ def test_what_was_not_assessed_passes_by_name_and_reason_alone(tmp_path: Path) -
     assert "waived by Ana: the board said so" in (tmp_path / "public.html").read_text()
 
 
+@pytest.mark.slow
 def test_a_waiver_without_a_reason_is_refused(tmp_path: Path) -> None:
     """It names the file and the key."""
     folder = audited(tmp_path, marginals(ORIGINAL, 3))

@@ -39,6 +39,7 @@ def audit(files: Path, out: str, *more: object) -> AuditRecord:
     return AuditRecord.read(files / out / "audit.json")
 
 
+@pytest.mark.slow
 def test_a_record_that_was_sealed_again_is_not_the_auditors(files: Path):
     """Who edits all of it has no key; another key, and none, are refused by name."""
     key = public_text(new_key(files / "key.pem"))
@@ -59,6 +60,7 @@ def test_a_record_that_was_sealed_again_is_not_the_auditors(files: Path):
         assert "this is not the record that its auditor has signed" in str(found.exception)
 
 
+@pytest.mark.slow
 def test_an_audit_without_a_signature_is_nobodys(files: Path):
     """So is one whose signature was taken from another audit."""
     key = public_text(new_key(files / "key.pem"))
@@ -74,6 +76,7 @@ def test_an_audit_without_a_signature_is_nobodys(files: Path):
     assert "not the record that its auditor has signed" in str(found.exception)
 
 
+@pytest.mark.slow
 def test_a_ledger_tells_who_asks_until_a_figure_pleases(files: Path):
     """Other settings count, the same again and other files do not."""
     ledger = ("--ledger", files / "ledger.db")
@@ -96,6 +99,7 @@ def test_a_ledger_tells_who_asks_until_a_figure_pleases(files: Path):
     assert not Ledger(files / "ledger.db").verify()
 
 
+@pytest.mark.slow
 def test_other_draws_are_not_had_by_another_order(files: Path):
     """Rows and columns in another order, and another format, are the same file and original."""
     ledger, stated = ("--ledger", files / "ledger.db"), policy(files, ONCE)
@@ -115,6 +119,7 @@ def test_other_draws_are_not_had_by_another_order(files: Path):
     assert "audited at most 0 times before" in found.output
 
 
+@pytest.mark.slow
 def test_without_a_ledger_nobody_says_that_it_was_the_first(files: Path):
     """A figure that is missing is no pass, and the remedy is named."""
     audit(files, "judged")
@@ -123,6 +128,7 @@ def test_without_a_ledger_nobody_says_that_it_was_the_first(files: Path):
     assert "run voile audit with --ledger" in found.output
 
 
+@pytest.mark.slow
 def test_what_a_second_table_holds_is_known(files: Path):
     """Columns are matched by name in any case; rows that stand in it, and alone, are counted."""
     roll = pl.concat([ORIGINAL[:100], ORIGINAL[:10]]).select(

@@ -87,6 +87,7 @@ keep = ["age", "serial"]
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("plan", "columns"),
     [
@@ -116,6 +117,7 @@ def test_columns_that_no_release_may_keep_fail(
     assert all(part in found[name] for name, part in wanted.items())
 
 
+@pytest.mark.slow
 def test_columns_that_no_plan_names_fail_without_a_plan(tmp_path: Path) -> None:
     """A column whose role nobody could propose has to be named in a plan."""
     notes = [f"note {i} of a visit that was long and is told here" for i in range(400)]
@@ -173,6 +175,7 @@ def test_a_control_that_leaves_nothing_open_passes_where_guessing_leaves_much(
     assert why in one["why"]
 
 
+@pytest.mark.slow
 def test_a_release_that_keeps_its_promise_passes(study: Path, tmp_path: Path) -> None:
     """k, and the prosecutor who follows from it; unticked assumptions alone hold it up."""
     stated = policy(
@@ -224,6 +227,7 @@ def test_a_figure_that_is_missing_is_no_pass(
     assert all(why in one["why"] for one in verdict["rulings"] if not one["passed"])
 
 
+@pytest.mark.slow
 def test_a_control_that_holds_people_of_the_original_passes_nothing(tmp_path: Path) -> None:
     """Who is in the data and in the control is found as often on both sides."""
     folder = audited(tmp_path, control=pl.concat([CONTROL[:50], ORIGINAL[:250]]))
@@ -258,6 +262,7 @@ def test_a_disguised_control_of_the_same_people_passes_no_template(
     assert any("people of the original stand in the control" in one for one in why), why
 
 
+@pytest.mark.slow
 def test_l_and_t_are_those_of_the_published_rows(tmp_path: Path) -> None:
     """Counted by hand on a file of two groups."""
     one = ORIGINAL.head(6).with_columns(
@@ -274,6 +279,7 @@ def test_l_and_t_are_those_of_the_published_rows(tmp_path: Path) -> None:
     assert close["passed"]
 
 
+@pytest.mark.slow
 def test_k_of_persons_is_what_was_promised_of_persons(tmp_path: Path) -> None:
     """Rows do not show whose they are: a file that promises nothing has no figure."""
     who = pl.DataFrame({"who": [i // 3 for i in range(240)], "town": ["a", "b"] * 120})
@@ -428,6 +434,7 @@ def _release_of(folder: Path, frame: pl.DataFrame, **shown: str) -> None:
     (folder / "r" / "release.json").write_text(json.dumps(document))
 
 
+@pytest.mark.slow
 def test_a_seeded_release_fails_whatever_is_asked(tmp_path: Path) -> None:
     """Others may know the seed."""
     folder = studied(tmp_path, "--seed", 1)
@@ -436,6 +443,7 @@ def test_a_seeded_release_fails_whatever_is_asked(tmp_path: Path) -> None:
     assert [one["kind"] for one in verdict["rulings"] if not one["passed"]] == ["publishable"]
 
 
+@pytest.mark.slow
 def test_a_release_that_calls_itself_another_since_is_refused(tmp_path: Path) -> None:
     """Evidence is of what was studied: a word in release.json makes no seeded release fit."""
     folder = studied(tmp_path, "--seed", 7)
@@ -453,6 +461,7 @@ UNREAD = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("why", UNREAD)
 def test_what_no_adversary_could_read_passes_where_a_human_says_so(
     tmp_path: Path, why: str
@@ -470,6 +479,7 @@ def test_what_no_adversary_could_read_passes_where_a_human_says_so(
     assert verdict["rulings"][0]["asks"] == asked
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("cells", "told"),
     [
@@ -491,6 +501,7 @@ def test_a_column_that_hides_one_of_the_original_fails_whatever_is_ticked(
     assert [told in one["why"] for one in verdict["rulings"] if not one["passed"]] == [True]
 
 
+@pytest.mark.slow
 def test_a_file_that_shows_identifiers_passes_where_a_human_says_so(tmp_path: Path) -> None:
     """No attack looks at names: whoever knows one needs none."""
     named = ORIGINAL.with_row_index("name").with_columns(
@@ -508,6 +519,7 @@ def test_a_file_that_shows_identifiers_passes_where_a_human_says_so(tmp_path: Pa
     )
 
 
+@pytest.mark.slow
 def test_rows_that_are_published_twice_hide_nobody(tmp_path: Path) -> None:
     """Three copies of each row make no group of three persons."""
     shown = ORIGINAL.select(sex="sex", age=pl.lit("*"), town=pl.lit("*"))
@@ -517,6 +529,7 @@ def test_rows_that_are_published_twice_hide_nobody(tmp_path: Path) -> None:
     assert verdict["rulings"][0]["value"] == once
 
 
+@pytest.mark.slow
 def test_half_of_the_rows_twice_hide_nobody(tmp_path: Path) -> None:
     """As many rows as the original, and yet half as many persons."""
     folder = audited(tmp_path, pl.concat([ORIGINAL[:200].drop("age", "town")] * 2))
@@ -544,6 +557,7 @@ def test_what_humans_wrote_is_never_changed(study: Path, tmp_path: Path) -> None
     assert "by whom" in str(found.exception)
 
 
+@pytest.mark.slow
 def test_evidence_of_something_else_is_refused(tmp_path: Path, study: Path) -> None:
     """A file that was changed since, a record of another release, a folder of nothing."""
     folder = audited(tmp_path)
@@ -595,6 +609,7 @@ def test_a_template_is_printed_and_says_where_it_is_from(tmp_path: Path) -> None
     assert "did you mean 'gdpr'?" in str(voile("check", "--template", "gdrp").exception)
 
 
+@pytest.mark.slow
 def test_documents_fit_their_schemas(study: Path, tmp_path: Path) -> None:
     """Of verdicts and policies."""
     jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed")

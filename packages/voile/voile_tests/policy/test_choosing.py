@@ -73,6 +73,7 @@ def _loss(frame: pl.DataFrame, plan: Plan) -> float:
     return float(made.private.objective)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("seed", "most"), [(0, 0.2), (1, 0.09), (2, 0.3)])
 def test_the_choice_has_the_least_loss_of_all_k(tmp_path: Path, seed: int, most: float) -> None:
     """Every k from 2 to 15, with no row or some left out, is published by hand: none loses less."""
@@ -93,6 +94,7 @@ def test_the_choice_has_the_least_loss_of_all_k(tmp_path: Path, seed: int, most:
     assert found.objective <= min(losses) + 1e-12
 
 
+@pytest.mark.slow
 def test_a_plan_that_meets_the_policy_stays_as_it_is(tmp_path: Path) -> None:
     """Nothing is changed where nothing has to be."""
     plan = _plan(tmp_path, PLAN.replace("k = 2", "k = 5"))
@@ -101,6 +103,7 @@ def test_a_plan_that_meets_the_policy_stays_as_it_is(tmp_path: Path) -> None:
     assert choice.found.change.text == "the plan as it is"
 
 
+@pytest.mark.slow
 def test_a_release_that_was_not_kept_is_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -132,6 +135,7 @@ def test_a_plan_without_a_release_has_its_problem_as_a_clause(
     assert problems == {"ten people are too few"}
 
 
+@pytest.mark.slow
 def test_what_no_plan_meets_is_said_with_what_stands_in_the_way(tmp_path: Path) -> None:
     """No method of groups has a budget: the criterion fails in each plan, and it is named."""
     policy = _policy(_worst(0.2), 'kind = "privacy-budget"\nepsilon = 1')
@@ -141,6 +145,7 @@ def test_what_no_plan_meets_is_said_with_what_stands_in_the_way(tmp_path: Path) 
     assert "None of them meets the policy" in choice.paragraph()
 
 
+@pytest.mark.slow
 def test_diversity_is_asked_of_the_method_where_the_policy_asks_it(tmp_path: Path) -> None:
     """Whatever k would do it, too, l = 2 at the k that the risk asks for loses no more."""
     policy = _policy(_worst(0.2), 'kind = "diversity"\nleast = 2')
@@ -152,6 +157,7 @@ def test_diversity_is_asked_of_the_method_where_the_policy_asks_it(tmp_path: Pat
     assert choice.found.objective <= _loss(_people(3), asked) + 1e-12
 
 
+@pytest.mark.slow
 def test_columns_that_a_policy_forbids_are_left_out(tmp_path: Path) -> None:
     """A city is a geographic subdivision of safe harbor: without it the policy is met."""
     frame = _people(4).rename({"town": "city"})
@@ -179,6 +185,7 @@ def test_the_only_sensitive_column_is_not_left_out_to_meet_a_policy() -> None:
     assert gone == [[], [("illness",)]]
 
 
+@pytest.mark.slow
 def test_a_plan_is_found_that_keeps_limits_of_risks_in_three_draws(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -200,6 +207,7 @@ def test_a_plan_is_found_that_keeps_limits_of_risks_in_three_draws(
         assert len(drawn) == len(whole) == times
 
 
+@pytest.mark.slow
 def test_ties_are_said(tmp_path: Path) -> None:
     """Where nobody has to be left out, allowing it gives the same release."""
     choice = Choice.of_policy(_people(5), _plan(tmp_path), _policy(_worst(0.2)), PlanSearch(seed=1))
@@ -218,6 +226,7 @@ def test_the_effort_bounds_what_is_tried(tmp_path: Path) -> None:
         PlanSearch(effort=0)
 
 
+@pytest.mark.slow
 def test_survey_weights_lower_the_risk_in_the_population(tmp_path: Path) -> None:
     """Rows that stand for one person each are all there is; of fifty each, risk is far less."""
     plan, policy = _plan(tmp_path), _policy(_worst(0.2))
@@ -272,6 +281,7 @@ def test_what_a_file_of_another_make_fails_is_met_by_a_release_of_the_original()
     )
 
 
+@pytest.mark.slow
 def test_the_command_prints_the_choice_and_ends_with_3_where_there_is_none(tmp_path: Path) -> None:
     """A table, thresholds with their source, a paragraph; JSON for programs; no file is written."""
     table, plan = tmp_path / "people.csv", _plan(tmp_path)
@@ -298,6 +308,7 @@ def test_the_command_prints_the_choice_and_ends_with_3_where_there_is_none(tmp_p
     ]
 
 
+@pytest.mark.slow
 def test_only_a_plan_that_was_judged_on_all_rows_is_found(tmp_path: Path) -> None:
     """Plans are tried on one sample, and the figures of the one that is found are of all rows."""
     frame, stated = _people(8, rows=300), StatedPlan.of(_plan(tmp_path))
@@ -314,6 +325,7 @@ def test_only_a_plan_that_was_judged_on_all_rows_is_found(tmp_path: Path) -> Non
     assert sum(not one.sampled for one in choice.tried) <= 3
 
 
+@pytest.mark.slow
 def test_a_sample_holds_all_rows_of_a_person_or_none(tmp_path: Path) -> None:
     """A person with two rows is drawn with both, so that groups of persons stay what they are."""
     frame = pl.concat([_people(9, rows=200), _people(10, rows=200)]).with_columns(
@@ -326,6 +338,7 @@ def test_a_sample_holds_all_rows_of_a_person_or_none(tmp_path: Path) -> None:
     assert choice.sample == 100
 
 
+@pytest.mark.slow
 def test_no_sample_is_drawn_of_a_small_table_or_where_none_is_asked(tmp_path: Path) -> None:
     """All figures are of all rows then."""
     for sample in (0, 90):

@@ -72,6 +72,7 @@ def test_shipped_policies_ask_for_roles(template: str) -> None:
     assert "roles" in kinds
 
 
+@pytest.mark.slow
 def test_quasi_identifiers_that_look_sensitive_are_confirmed_where_none_is_sensitive(
     tmp_path: Path,
 ) -> None:

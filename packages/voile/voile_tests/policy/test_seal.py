@@ -120,6 +120,7 @@ def test_every_cheat_fails_under_every_policy(place: Path, cheat: str, name: str
     assert not (place / "verdict.json").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", template_names())
 def test_an_audit_with_a_seed_passes_no_policy(judged: Path, tmp_path: Path, name: str) -> None:
     """Somebody may have tried several."""
@@ -134,6 +135,7 @@ def test_an_audit_with_a_seed_passes_no_policy(judged: Path, tmp_path: Path, nam
     assert "drawn with --seed" in one["why"]
 
 
+@pytest.mark.slow
 def test_no_one_chooses_among_draws(judged: Path) -> None:
     """The same files give the same figures; other names of files do not change them."""
     first = AuditRecord.read(judged / "judged" / "audit.json")
@@ -144,6 +146,7 @@ def test_no_one_chooses_among_draws(judged: Path) -> None:
     assert "criteria of gdpr are not met" in str(found.exception)
 
 
+@pytest.mark.slow
 def test_a_record_that_was_sealed_again_is_told_by_running_again(judged: Path, place: Path) -> None:
     """Who edits all of it passes the seal, and not the inputs."""
     _edit(place / "audit.json", _tamed, seal=True)
@@ -157,6 +160,7 @@ def test_a_record_that_was_sealed_again_is_told_by_running_again(judged: Path, p
         assert f" {name}," not in str(found.exception)
 
 
+@pytest.mark.slow
 def test_inputs_that_moved_are_named_and_others_are_refused(judged: Path, place: Path) -> None:
     """A control of other people gives other figures, and is no input of this audit."""
     stated = policy(place.parent, PASSES)
@@ -274,6 +278,7 @@ def test_a_sealed_record_is_read_as_it_was_written(judged: Path) -> None:
         AuditRecord.read(path_to)
 
 
+@pytest.mark.slow
 def test_other_contents_draw_otherwise(judged: Path, tmp_path: Path) -> None:
     """Draws follow from contents and not from names."""
     shutil.copy(judged / "copy.csv", tmp_path / "renamed copy.csv")

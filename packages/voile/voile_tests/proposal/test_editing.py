@@ -87,6 +87,7 @@ def asked(plan: Path, keys: str) -> tuple[int, str]:
     return process.wait(60), said.decode()
 
 
+@pytest.mark.slow
 def test_answers_at_a_terminal_are_written_at_once(tmp_path: Path) -> None:
     """One line an answer; what was put off stays open, and what was answered is kept."""
     plan = tmp_path / "p.toml"

@@ -67,6 +67,12 @@ def test_money_is_told_by_numbers_and_not_by_a_name_alone(tmp_path, name, values
     assert _column(tmp_path, name, values).role != "sensitive"
 
 
+@pytest.mark.parametrize("values", [("x" * 2000,), ("x" * 2000, "y", "z")])
+def test_long_texts_are_left_out_also_where_all_rows_share_them(tmp_path, values):
+    """A text of thousands of letters may hold anything, and is no name of a group."""
+    assert _column(tmp_path, "level", values).role == "drop"
+
+
 @pytest.mark.parametrize(
     "values",
     [

@@ -162,6 +162,7 @@ def test_how_long_a_race_took_is_a_text_that_others_may_know(tmp_path: Path) -> 
     assert not found.guessed
 
 
+@pytest.mark.slow
 def test_codes_of_staff_and_degrees_of_places_are_no_groups(tmp_path: Path) -> None:
     """An id of few couriers, a doctor's name, and coordinates of a whole country under one stem."""
     names = ["Ana Pop", "Ion Rus", "Dan Ilie", "Ema Stan", "Ilie Dobre"] * 40

@@ -83,6 +83,7 @@ def test_a_title_above_rows_without_names_is_refused() -> None:
     assert "Anna" not in str(refusal.value)
 
 
+@pytest.mark.slow
 def test_a_plan_for_a_file_with_a_title_is_published_unedited(desk) -> None:
     """The proposal states [input], and publish, inspect and recount read the file by it."""
     rows = "".join(f"{20 + n % 30};{'FM'[n % 2]};{['flu', 'gout'][n % 3 > 0]}\n" for n in range(90))

@@ -84,6 +84,7 @@ def _harmless(draw: random.Random) -> dict[str, list[object]]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_neither_names_nor_words_nor_order_make_an_identifier_published(tmp_path, seed):
     """Columns called c1 to cn, labels of nonsense, rows in any order: none that points is shown."""
@@ -100,6 +101,7 @@ def test_neither_names_nor_words_nor_order_make_an_identifier_published(tmp_path
     assert sum(name not in shown for name in groups) <= WITHHELD_AT_MOST * len(groups)
 
 
+@pytest.mark.slow
 def test_what_many_share_is_a_quasi_identifier_and_asks_nothing(tmp_path):
     """A role that generalizes is safe whatever a column means, so that its plan can be used."""
     draw = random.Random(1)
@@ -261,6 +263,7 @@ def test_ages_beside_points_count_no_persons(tmp_path):
     assert _of(proposal, "age").role == "quasi"
 
 
+@pytest.mark.slow
 def test_traits_that_are_constant_within_a_label_tell_that_it_is_a_persons(tmp_path):
     """Labels of forty persons with twenty rows each are left out; towns within regions are not."""
     draw = random.Random(6)
@@ -328,6 +331,7 @@ def _alphabet(text: str) -> str:
     return text.translate(str.maketrans("ABCDEFGHIKLMNOPRSTXYZ", "ΑΒΨΔΕΦΓΗΙΚΛΜΝΟΠΡΣΤΧΥΖ"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_initials_of_an_office_are_left_out_in_any_alphabet(tmp_path, seed):
     """With points, or of two and of three letters: codes of groups have as many letters each."""
@@ -537,6 +541,7 @@ def test_months_are_no_money_because_a_name_says_so(tmp_path):
     assert _of(_proposal(tmp_path, {"salary": rows}), "salary").role == "quasi"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["zz", "Vers.-Nr."])
 def test_numbers_of_policies_are_no_versions_and_degrees_are_places(tmp_path, name):
     """Each row has its own number; minutes of a degree have decimals, in any language."""

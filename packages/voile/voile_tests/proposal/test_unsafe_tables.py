@@ -303,6 +303,7 @@ def test_answers_of_persons_with_places_are_no_reports_of_trips(tmp_path):
     assert any("latitude" in one.quoted for one in open_questions(text))
 
 
+@pytest.mark.slow
 def test_events_with_places_are_no_reports_of_trips(tmp_path):
     """Emptied bins: who, when and where, and facts that no receiver writes; places are left out."""
     reports = _reports("latitude", "longitude", "time", "vehicle_id")

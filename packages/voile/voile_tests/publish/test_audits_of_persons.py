@@ -105,6 +105,7 @@ class TestSampling:
             loss, (epsilon, _) = found[wrong]
             assert loss > epsilon
 
+    @pytest.mark.slow
     def test_the_claim_holds_and_wrong_ones_are_caught(self):
         """8,000 towns."""
         self.assert_audited(8_000)
@@ -133,6 +134,7 @@ class TestChoice:
             shown.append(np.array([levels in {(1, 1), (2, 1)} for levels in drawn]))
         return least_loss(shown[0], shown[1], false_alarm=FALSE_ALARM)
 
+    @pytest.mark.slow
     def test_the_claim_holds_and_one_row_is_caught(self):
         """1,000 draws."""
         assert 0 < self.loss(5, 1_000) <= float(self.EPSILON) < self.loss(1, 1_000)
@@ -221,6 +223,7 @@ class TestBorders:
             shown.append(np.array(drawn) <= 50)
         return least_loss(shown[0], shown[1], false_alarm=FALSE_ALARM)
 
+    @pytest.mark.slow
     def test_the_claim_holds_and_one_row_is_caught(self):
         """1,000 draws."""
         assert 1 < self.loss(3, 1_000) <= float(self.EPSILON) < self.loss(1, 1_000)

@@ -111,6 +111,7 @@ def test_a_step_taken_away_is_undone(tmp_path: Path) -> None:
     assert Counter(rounded["wage"].to_list()) == Counter(nearest.to_list())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["duckdb"])
 def test_engines_give_one_release(tmp_path: Path, engine: str) -> None:
     """The same rows whatever holds them."""
@@ -268,6 +269,7 @@ def test_a_mutant_of_a_chain_is_found_by_recounting(tmp_path: Path) -> None:
     assert any("codings" in breach for breach in Recount.of(out).breaches)
 
 
+@pytest.mark.slow
 def test_a_study_attacks_the_end_of_a_chain(tmp_path: Path) -> None:
     """Adversaries who know the plan rule out nobody's own row; measures read coded columns."""
     record = voile.run_study(

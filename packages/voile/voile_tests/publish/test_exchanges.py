@@ -67,6 +67,7 @@ def _partner_counts(draw, size, times=4000):
     return seen
 
 
+@pytest.mark.slow
 def test_all_partners_within_a_window_are_equally_likely_and_a_shift_is_rejected():
     """One window of six: each of the five others 800 of 4,000 times, within 5 deviations.
 
@@ -209,6 +210,7 @@ def test_columns_that_are_shuffled_together_keep_their_correlation():
     assert abs(np.corrcoef(rows["pay"], PEOPLE["pay"])[0, 1]) < FAR / np.sqrt(len(rows))
 
 
+@pytest.mark.slow
 def test_dates_explain_by_their_order():
     """Of a date that rises with age as much is explained as of the age itself."""
     day = pl.date(1900, 1, 1) + pl.duration(days=10 * pl.col("age"))

@@ -257,6 +257,7 @@ def test_static_optimum_is_the_best_of_all_partitions(batch, parameters):
     assert (None if blocks is None else cost(series.partition(blocks, series.rows))) == best
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=examples(60))
 @given(batches(), parameters)
 def test_full_cover_is_safe_against_all_releases_and_best_of_its_kind(plan, parameters):
@@ -264,6 +265,7 @@ def test_full_cover_is_safe_against_all_releases_and_best_of_its_kind(plan, para
     run(plan, parameters, check_full_cover)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=examples(60))
 @given(batches(rows=7), parameters)
 def test_union_holds_the_fewest_rows_at_the_smallest_sum(plan, parameters):
@@ -278,6 +280,7 @@ def test_exact_is_the_best_of_all_partitions_after_exact_releases(plan, paramete
     run(plan, parameters, check_exact)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=examples(60))
 @given(batches(appended=(2, 3)), parameters, st.data())
 def test_exact_is_the_best_of_all_partitions_after_any_safe_releases(plan, parameters, data):

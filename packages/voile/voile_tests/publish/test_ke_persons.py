@@ -97,6 +97,7 @@ def assert_optimal(table: Sequence[Row], numbers: dict[str, int], k: int, e: int
 TERMS = ((2, 0), (2, 3), (3, 0))
 
 
+@pytest.mark.slow
 def test_small_tables_against_all_partitions() -> None:
     """A sample of them: no partition of the rows into valid blocks is better, ranges or not."""
     published = 0
@@ -148,6 +149,7 @@ def test_blocks_are_the_best_cuts_and_repeating_rows_changes_none(
     assert groups[0] == groups[1]
 
 
+@pytest.mark.slow
 @given(rows=PAYS, k=st.integers(2, 4), e=st.integers(0, 6))
 @settings(max_examples=40)
 def test_persons_of_one_row_each_are_rows(rows: list[tuple[str, int]], k: int, e: int) -> None:

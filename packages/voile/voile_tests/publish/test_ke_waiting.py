@@ -87,6 +87,7 @@ def check_series(series: int, seed: int) -> None:
     assert aside >= series / 100
 
 
+@pytest.mark.slow
 def test_nobody_is_narrowed_by_who_waits() -> None:
     """Everybody keeps k values that span e in all tables that explain a series, shown or not."""
     check_series(60, seed=17)
@@ -98,6 +99,7 @@ def test_nobody_is_narrowed_in_eight_hundred_series() -> None:
     check_series(800, seed=18)
 
 
+@pytest.mark.slow
 def test_the_rule_until_valid_narrows_people_down() -> None:
     """The same search finds people in series whose rows wait exactly until they are valid."""
     draw = random.Random(19)
@@ -170,6 +172,7 @@ def test_newcomers_must_keep_values_too(monkeypatch: pytest.MonkeyPatch) -> None
     assert fate_of([1, 1, 1, 2], refused=3, k=3, e=0) == "published"
 
 
+@pytest.mark.slow
 def test_newcomers_as_many_as_the_refused_keep_what_these_keep() -> None:
     """In every pool of up to eight rows of up to four values."""
     for rows in product(range(4), repeat=4):

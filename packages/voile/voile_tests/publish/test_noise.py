@@ -51,6 +51,7 @@ def test_added_noise_is_independent_between_columns_and_of_the_numbers():
     assert np.abs(pairs).max() < FAR / np.sqrt(len(noise))
 
 
+@pytest.mark.slow
 def test_correlated_noise_has_the_covariance_of_the_table():
     """a^2 times that of the columns, each entry within 5 standard errors.
 
@@ -65,6 +66,7 @@ def test_correlated_noise_has_the_covariance_of_the_table():
     assert (np.abs(planted - wanted) > FAR * errors).any()
 
 
+@pytest.mark.slow
 def test_keep_covariance_keeps_means_and_covariances():
     """The mean over 40 releases is that of the table within 5 standard errors.
 
@@ -103,6 +105,7 @@ def test_factors_are_log_normal_with_mean_one():
     assert stats.kstest(factor, stats.lognorm(spread).cdf).pvalue < FALSE_ALARM
 
 
+@pytest.mark.slow
 def test_whole_numbers_stay_whole_unless_the_noise_is_small():
     """Ages with noise of years are years; with noise of a fraction they show it."""
     years = shown(published(Noise(amount=0.5, columns=("age",))))
@@ -143,6 +146,7 @@ def test_quasi_identifiers_of_numbers_are_treated_where_none_are_named():
         published(Noise(amount=0.5), quasi_identifiers=("town",))
 
 
+@pytest.mark.slow
 def test_weak_noise_is_found_by_attacks():
     """Who knows age and pay finds nearly all where the noise is next to nothing."""
     frame = people(500)

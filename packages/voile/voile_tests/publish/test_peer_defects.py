@@ -89,7 +89,14 @@ METHODS = {
     "clustered-laplace, data": Method(ClusteredLaplace(epsilon=1, bounds="data"), NUMBERS),
     "ke-anonymity": Method(KEAnonymity(k=2, e=1), KNOWN | {"sensitive": ["weight"]}),
 }
-ALL_METHODS = pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
+DEAR = {"k-optimize", "clustered-laplace, data"}
+ALL_METHODS = pytest.mark.parametrize(
+    "method",
+    [
+        pytest.param(method, id=name, marks=pytest.mark.slow if name in DEAR else ())
+        for name, method in METHODS.items()
+    ],
+)
 
 
 def stem(column: str) -> str:

@@ -91,6 +91,7 @@ def test_columns_are_drawn_independently():
     assert abs(correlation) < FAR / np.sqrt(kind.sum())
 
 
+@pytest.mark.slow
 def test_answers_are_unbiased_and_intervals_cover():
     """Of 60 releases the 95 % intervals of four queries cover 49 times or more (false alarm.
 
@@ -125,6 +126,7 @@ def test_answers_are_unbiased_and_intervals_cover():
     assert abs(plain - truth[0]) > FAR * spread[0]
 
 
+@pytest.mark.slow
 def test_answers_within_strata_take_the_matrix_of_each():
     """The mean of 40 estimates is the truth within 5 of its deviations."""
     truth = PEOPLE.filter((pl.col("town") == "Ulm") & (pl.col("sex") == "m")).height

@@ -132,6 +132,7 @@ PREDICATES = st.builds(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(200), deadline=None)
 @given(publications(), st.sampled_from(["SUM", "AVG", "MIN", "MAX", "COUNT"]), PREDICATES)
 def test_the_true_answer_lies_within_the_bounds(publication, function, predicate):

@@ -102,6 +102,7 @@ def test_expected_minimum_is_stable_in_large_groups(size, matching):
     assert abs(groups.expected_minimum() - exact) <= max(exact, Fraction(1, 10**3)) / 10**11
 
 
+@pytest.mark.slow
 def test_expected_minimum_of_uniform_values_is_the_known_one():
     """The least of c out of 1..n is (n + 1) / (c + 1) on average, in a group of a million."""
     n, c = 1_000_000, 9

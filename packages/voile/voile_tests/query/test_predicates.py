@@ -131,6 +131,7 @@ CONDITIONS = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(400), deadline=None)
 @given(frames(), CONDITIONS)
 def test_predicates_match_the_rows_that_sqlite_matches(frame, predicate):

@@ -233,6 +233,7 @@ def test_averages_have_intervals_that_hold():
     assert 58 <= inside <= 74
 
 
+@pytest.mark.slow
 def test_groups_of_a_hierarchy_are_asked_for_by_their_values():
     """A release says what each group stands for; half of one has no interval."""
     tree = {f"g{i}": [f"v{i}.{j}" for j in range(40)] for i in range(4)}
@@ -272,6 +273,7 @@ def test_the_command_says_which_interval_it_is(precise):
     assert document["lower"] <= document["estimate"] <= document["upper"]
 
 
+@pytest.mark.slow
 def test_the_confidence_of_a_release_is_that_of_its_answers(precise):
     """Where none is asked for; the interval is that of the same confidence when asked."""
     frame, _ = precise

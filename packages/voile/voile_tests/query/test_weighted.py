@@ -56,6 +56,7 @@ def test_the_error_is_that_of_sampling_with_replacement() -> None:
     assert "people of rows that were not published are not counted" in found.notes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("retain", [0.6, None])
 def test_intervals_hold_the_population_as_often_as_they_say(retain: float | None) -> None:
     """Of 300 samples with unequal chances, redrawn or not, 80 % +- 8; without weights few."""

@@ -95,6 +95,7 @@ def test_the_page_says_in_the_words_of_python_what_does_not_follow_from_claims(
     assert sentence in found
 
 
+@pytest.mark.slow
 def test_mutants_with_mended_hashes_get_the_verdict_of_python(good, told, tmp_path):
     """Sixty of them, drawn from all methods; some hold and some do not."""
     dice, verdicts = random.Random(1), []
@@ -127,6 +128,7 @@ def test_many_releases_and_their_mutants_get_the_verdict_of_python(told, tmp_pat
     assert min(verdicts.count("broken"), verdicts.count("holds")) > len(verdicts) / 8
 
 
+@pytest.mark.slow
 def test_any_changed_byte_is_seen(good, told, tmp_path):
     """Of the rows, of the page, and of the hashes themselves; files that come or go, too."""
     dice = random.Random(3)
@@ -148,6 +150,7 @@ def test_any_changed_byte_is_seen(good, told, tmp_path):
     assert told(folder) == ["broken", "data.parquet: the release does not list this file"]
 
 
+@pytest.mark.slow
 def test_signatures_are_compared(told, tmp_path):
     """Of what somebody has signed, nothing may change, come or go, and the key must fit."""
     place = studied(tmp_path)
@@ -168,6 +171,7 @@ def test_signatures_are_compared(told, tmp_path):
     assert "note.txt: nobody has signed this file" in told(public)
 
 
+@pytest.mark.slow
 def test_a_folder_that_is_chosen_is_told_and_nothing_is_asked(browser, good, tmp_path):
     """From a file address, under the page's own policy: the verdict in words, and no request."""
     user = BrowserUser(browser.new_page())
@@ -189,6 +193,7 @@ def test_a_folder_that_is_chosen_is_told_and_nothing_is_asked(browser, good, tmp
     page.context.close()
 
 
+@pytest.mark.slow
 def test_the_key_that_a_recipient_pastes_is_compared_with_that_of_the_signature(browser, tmp_path):
     """Another key is told as such before anything else, and nothing is asked of any server."""
     place = studied(tmp_path)

@@ -25,6 +25,7 @@ def page() -> Page:
     return Page(render_comparison(grid()))
 
 
+@pytest.mark.slow
 def test_numbers_of_a_comparison_stand_in_its_page():
     """Risk, loss, every rate and every value of every point are in the page."""
     made = grid()
@@ -62,6 +63,7 @@ def said_of(*points):
     return " ".join(Page(html).lines).replace("\xa0", " ")
 
 
+@pytest.mark.slow
 def test_nobody_is_called_the_safest_out_of_noise():
     """Three identical releases are one point; two that differ within their intervals are tied."""
     first = "k = 2, algorithm = flash"
@@ -121,6 +123,7 @@ def test_points_without_the_swept_parameter_are_in_the_table():
     assert "noise" in said
 
 
+@pytest.mark.slow
 def test_two_hundred_points():
     """A large grid has a page: each point in the table, every frontier point beside its name."""
     made = grid(

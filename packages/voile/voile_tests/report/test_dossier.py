@@ -89,6 +89,7 @@ def test_what_does_not_apply_is_no_pass() -> None:
     assert "0 of 0 criteria that apply are met. 1 does not apply." in said
 
 
+@pytest.mark.slow
 def test_the_history_says_that_nothing_was_charged_where_nothing_was() -> None:
     """A release of no series and no data set stands in no ledger; another names what to open."""
     found = replace(judged(), history=None)
@@ -121,6 +122,7 @@ def test_all_columns_that_the_table_has_and_the_release_lacks_are_named() -> Non
     assert "all columns that the plan does not name" not in said
 
 
+@pytest.mark.slow
 def test_the_dossier_supposes_no_recipient_and_calls_nothing_fit() -> None:
     """The audience is the policy's; that no seed was said is no word about risk; loss is told."""
     found = judged()
@@ -160,6 +162,7 @@ def test_the_three_risks_are_gauges_with_control_and_guess() -> None:
     assert "control 39 %, guess 5 %; not found" in text
 
 
+@pytest.mark.slow
 def test_risks_without_a_control_are_said_to_be() -> None:
     """And a study that counted none is told how to come by them; one that did, whose they are."""
     risks: list[Any] = [{**one, "control": None} for one in audited().risks]
@@ -255,6 +258,7 @@ def test_the_ruling_of_a_missing_figure_is_told() -> None:
     assert "not met: there is no figure" in _said(html)
 
 
+@pytest.mark.slow
 def test_each_column_says_what_is_left_of_it_and_which_value_most_rows_show() -> None:
     """A column whose cells all stand for all values is lost; the public part tells no loss."""
     columns = {name: {"kind": "generalized"} for name in ("born", "zip")}

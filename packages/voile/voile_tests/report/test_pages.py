@@ -255,12 +255,14 @@ def test_hostile_names_are_texts():
     assert "#010101" in said
 
 
+@pytest.mark.slow
 def test_the_same_record_gives_the_same_bytes():
     """Neither time nor chance enters a page."""
     assert render_study(record()) == study()
     assert render_comparison(grid()) == comparison()
 
 
+@pytest.mark.slow
 def test_settings_of_the_user_neither_change_nor_are_changed():
     """A page looks the same whatever matplotlib is set to, and leaves the settings alone."""
     with mpl.rc_context({"font.size": 30, "axes.facecolor": "pink", "svg.hashsalt": "other"}):

@@ -36,6 +36,7 @@ def page() -> Page:
     return Page(render_study(record()))
 
 
+@pytest.mark.slow
 def test_numbers_of_a_study_stand_in_its_page():
     """Every rate, value, part and share of the record is in the page, exactly."""
     made = record()
@@ -89,6 +90,7 @@ def test_summary_of_a_study():
     assert "47,901 of 48,842 rows were published by generalization (k = 5" in summary.text
 
 
+@pytest.mark.slow
 def test_attacks_that_do_not_beat_guessing_are_not_called_best():
     """Where guessing lies within every interval, the summary says that nothing was found."""
     weak = (attack("skewness", 0.5001, 0.5), attack("membership", 0.499, 0.5))
@@ -165,6 +167,7 @@ LACKING: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", LACKING)
 def test_a_figure_that_is_missing_is_not_zero(case):
     """An attack with a figure that is null is shown as not measured, never as one that fails."""
@@ -221,6 +224,7 @@ def test_what_lacks_something_is_no_record(case):
         record_of_document({**json.loads(json.dumps(record_document(slim()))), **changed})
 
 
+@pytest.mark.slow
 def test_a_record_that_went_through_json():
     """Lists for tuples, texts for decimals: the page is the same but for the written plan."""
     made = slim(parameters={"method.beta": "0.7"})
@@ -268,6 +272,7 @@ def test_documents_of_any_shape_are_facts():
     assert (len(found["groups"].rows), found["groups"].left) == (60, 40)
 
 
+@pytest.mark.slow
 def test_the_worst_target_is_of_the_probability_and_stands_beside_its_mean() -> None:
     """A success of all targets beside a worst of 9 % is no contradiction: they are two figures."""
     found = attack(
@@ -283,6 +288,7 @@ def test_the_worst_target_is_of_the_probability_and_stands_beside_its_mean() -> 
     assert "Worst target" not in heads
 
 
+@pytest.mark.slow
 def test_sets_are_explained_where_a_column_shows_them() -> None:
     """That nothing beside a | means a missing value; elsewhere nothing is said of it."""
     found = record()

@@ -249,6 +249,7 @@ def test_a_reidentification_risk_that_is_a_bound_says_at_most() -> None:
     assert sentences[True] == f"at most {sentences[False]}"
 
 
+@pytest.mark.slow
 def test_studio_report_and_dossier_say_the_same_of_the_worst_off() -> None:
     """Word for word, figures included."""
     pytest.importorskip("matplotlib", reason="reports are an extra")

@@ -14,6 +14,7 @@ from voile.proposal.whole import propose
 from voile.recognisers.recognition import listed_recognisers
 from voile.schema.names import meaning_of, without_accents, words_of_languages
 from voile.table.profile import Inspected
+from voile_testing.plugin import some_slow
 
 FILES = ("direct", "staff", "quasi", "sensitive", "harmless")
 FOLDER = files("voile.schema").joinpath("languages")
@@ -207,7 +208,7 @@ def _values(concept: str) -> list[str]:
     }[concept]
 
 
-@pytest.mark.parametrize("language", SAMPLE)
+@pytest.mark.parametrize("language", some_slow(SAMPLE, SAMPLE[12:]))
 def test_names_made_of_the_words_get_their_role(language: str, tmp_path: Path) -> None:
     """Alone, behind ``pat_`` and with a number: no sensitive column stays not understood."""
     draw = random.Random(11)

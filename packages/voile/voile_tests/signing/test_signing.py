@@ -312,6 +312,7 @@ def test_a_signature_that_the_policy_asks_of_nobody_does_not_verify(
         assert changes == (told,)
 
 
+@pytest.mark.slow
 def test_a_signature_of_another_file_does_not_hold(
     signed: Path, keys: Path, tmp_path: Path
 ) -> None:
@@ -349,6 +350,7 @@ def test_private_figures_cannot_be_guessed_from_a_commitment(signed: Path) -> No
     )
 
 
+@pytest.mark.slow
 def test_what_must_not_be_published_is_not_signed(keys: Path, tmp_path: Path) -> None:
     """A seeded release, a verdict that failed, one that is not checked, one of other evidence."""
     folder = studied(tmp_path, "--seed", 1)
@@ -360,6 +362,7 @@ def test_what_must_not_be_published_is_not_signed(keys: Path, tmp_path: Path) ->
     assert not list(folder.rglob("salts.json"))
 
 
+@pytest.mark.slow
 def test_a_verdict_that_does_not_hold_is_not_signed(keys: Path, tmp_path: Path) -> None:
     """None, a failed one, and one that was written by hand or is of what stood there before."""
     folder = studied(tmp_path)
@@ -374,6 +377,7 @@ def test_a_verdict_that_does_not_hold_is_not_signed(keys: Path, tmp_path: Path) 
     assert not list(folder.rglob("salts.json"))
 
 
+@pytest.mark.slow
 def test_who_may_sign_is_said_by_the_policy(keys: Path, tmp_path: Path) -> None:
     """Not another role, not another key, not twice; and not what others did not sign."""
     folder = studied(tmp_path)
@@ -462,6 +466,7 @@ def test_a_signature_that_cannot_be_written_leaves_nothing(keys: Path, tmp_path:
     assert sorted(os.listdir(folder / "release")) == ["data.csv", "release.json"]
 
 
+@pytest.mark.slow
 def test_an_attestation_is_signed_as_dsse_says(keys: Path, tmp_path: Path) -> None:
     """Who knows only DSSE, in-toto and the public key checks it; the hashes are of the files."""
     folder, file = studied(tmp_path), tmp_path / "verdict.dsse.json"
@@ -499,6 +504,7 @@ def test_an_attestation_is_signed_as_dsse_says(keys: Path, tmp_path: Path) -> No
     assert "something is here already" in str(again.exception)
 
 
+@pytest.mark.slow
 def test_no_attestation_of_a_verdict_that_has_not_passed(keys: Path, tmp_path: Path) -> None:
     """Nothing is written, and nothing is signed."""
     folder = studied(tmp_path)

@@ -161,6 +161,7 @@ def test_what_is_no_json_is_told_by_line_and_column(tmp_path):
         read_release(path.parent)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", VARIANTS)
 def test_the_schema_fits_releases(name):
     """Those that are read; and none with a key too many."""
@@ -185,6 +186,7 @@ def places(document: Any, way: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return found
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(400), deadline=None)
 @given(draws=st.data())
 def test_any_damage_is_refused_by_file_and_place_where_the_schema_refuses_it(draws):
@@ -252,6 +254,7 @@ def test_damaged_tables_are_told_by_file_and_place(tmp_path, tabulated, place, v
         assert str(caught.value).startswith(f"{path}: {told}")
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(50), deadline=None)
 @given(draws=st.data())
 def test_any_damage_to_tables_is_refused_by_file_and_place(tmp_path_factory, tabulated, draws):
@@ -301,6 +304,7 @@ def test_a_damaged_record_is_told_by_file_and_place(tmp_path, recorded, place, v
     assert str(caught.value).startswith(f"{path}: {told}")
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(150), deadline=None)
 @given(draws=st.data())
 def test_any_damage_to_a_record_is_refused_by_file_and_place(tmp_path_factory, recorded, draws):

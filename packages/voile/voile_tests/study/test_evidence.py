@@ -257,6 +257,7 @@ def test_terms_that_cannot_be(terms, message):
         EvidenceTerms(**terms)
 
 
+@pytest.mark.slow
 def test_a_rehearsal_has_the_weights_that_are_not_published(tmp_path):
     """A file with a column that is only [roles] weight: what learns from rows still can."""
     PEOPLE.with_columns(w=pl.lit(3)).write_csv(tmp_path / "people.csv")
@@ -317,6 +318,7 @@ def never_at_once(monkeypatch):
     return asked
 
 
+@pytest.mark.slow
 def test_figures_of_many_rows(tmp_path, request):
     """Of many rows all is counted as of few, and what needs a rehearsal looks at a stated sample.
 

@@ -126,6 +126,7 @@ def test_a_grid(desk):
     assert "rows" in found.points[-1].message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("persons", [False, True])
 def test_the_risk_of_a_grid_falls_with_k(desk, persons):
     """Unless another is asked for: it is the prosecutor's, counted on all rows or persons."""
@@ -150,6 +151,7 @@ def test_the_risk_of_a_grid_falls_with_k(desk, persons):
     assert without_seconds(other) == without_seconds(again.comparison)
 
 
+@pytest.mark.slow
 def test_what_stands_in_the_folder(desk):
     """The folder is private as a whole, follows the schemas, and is read back as it was made."""
     found = compare(desk, render=lambda comparison: f"<p>{comparison.name}</p>")
@@ -178,6 +180,7 @@ def test_what_stands_in_the_folder(desk):
         read_comparison(out)
 
 
+@pytest.mark.slow
 def test_processes_agree(desk):
     """Two processes give what one gives, and so does a grid of which nothing is written."""
     expected = without_seconds(compare(desk, "one"))
@@ -217,6 +220,7 @@ epsilon = 0
 """
 
 
+@pytest.mark.slow
 def test_books_are_left_aside(desk):
     """A series and a budget need no ledger in a grid, and it is said that they were left aside."""
     (desk / "books.toml").write_text(BOOKS)
@@ -231,6 +235,7 @@ def test_books_are_left_aside(desk):
     assert "series" not in books.release["method"]
 
 
+@pytest.mark.slow
 def test_a_series_is_studied_as_its_next_release_which_no_ledger_learns_of(desk):
     """Where a ledger is given: in the groups of the series, with those that are published."""
     lines = [f"{20 + n % 30},{'fm'[n % 2]},{n}" for n in range(120)]
@@ -279,6 +284,7 @@ epsilon = 4
 """
 
 
+@pytest.mark.slow
 def test_each_epsilon_that_is_tried_is_charged(desk):
     """Once, whatever is asked again; beyond the limit it is a finding, drawn for nothing."""
     (desk / "books.toml").write_text(PRIVATE_BOOKS)
@@ -294,6 +300,7 @@ def test_each_epsilon_that_is_tried_is_charged(desk):
     assert "0.5" in found.points[3].message
 
 
+@pytest.mark.slow
 def test_a_try_that_was_charged_and_kept_is_not_charged_again(desk):
     """An interruption costs no more than what it interrupts; another ledger is charged anew."""
     (desk / "books.toml").write_text(PRIVATE_BOOKS)
@@ -304,6 +311,7 @@ def test_a_try_that_was_charged_and_kept_is_not_charged_again(desk):
     assert len(Ledger(desk / "ledger").budget("people").entries) == 3
 
 
+@pytest.mark.slow
 def test_a_rehearsal_on_a_public_table_is_free(desk):
     """Without it a plan with a budget needs a ledger; without a budget the spending is told."""
     (desk / "books.toml").write_text(PRIVATE_BOOKS)
@@ -323,6 +331,7 @@ def test_a_rehearsal_on_a_public_table_is_free(desk):
     assert not (desk / "ledger").exists()
 
 
+@pytest.mark.slow
 def test_points_that_cannot_be(desk):
     """A wrong combination and a fault are findings; faults say no private value."""
     (desk / "plan.toml").write_text(PLAN + "relaxed = true\n")
@@ -386,6 +395,7 @@ def test_a_wrong_loss_keeps_the_studies(desk):
     assert not partial_folder(desk / "out").exists()
 
 
+@pytest.mark.slow
 def test_what_changed_is_studied_anew(desk):
     """Points that are kept serve only the same plan, table, seed and terms."""
     marks = desk / "marks"
@@ -411,6 +421,7 @@ def test_what_changed_is_studied_anew(desk):
     assert studied() == 4
 
 
+@pytest.mark.slow
 def test_what_was_damaged_is_studied_anew(desk):
     """A record that was kept and can no longer be read is made again, not asked for for ever."""
     marks = desk / "marks"

@@ -43,6 +43,7 @@ def test_every_row_is_in_one_part(rows: int, share: Fraction, seed: int) -> None
     assert sorted(places[0] + places[1]) == list(range(rows))
 
 
+@pytest.mark.slow
 def test_every_subset_is_as_likely() -> None:
     """1,200 splits of 6 rows hit all 20 halves alike (chi-square, false alarm 1e-6).
 

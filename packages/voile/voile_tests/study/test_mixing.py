@@ -48,6 +48,7 @@ def test_words_that_no_recipient_could_recount_are_not_published(
     assert [path.name for path in tmp_path.iterdir()] == ["good"]
 
 
+@pytest.mark.slow
 def test_a_method_of_somebody_else_gets_the_evidence_of_what_it_does():
     """Every attack's rate lies within chance of that for M-Shuffle, with draws of its own.
 
@@ -66,6 +67,7 @@ def test_a_method_of_somebody_else_gets_the_evidence_of_what_it_does():
     assert other.utility_skipped == own.utility_skipped
 
 
+@pytest.mark.slow
 def test_the_same_draws_give_the_same_evidence():
     """Nothing in the evidence follows from the name of the method."""
     with others_installed():

@@ -13,6 +13,8 @@ from voile.release.folder import manifest_of
 from voile_tests.installed import environment_with_others
 from voile_tests.release.listing import list_again
 
+pytestmark = pytest.mark.slow
+
 PLAN = """[roles]
 quasi_identifiers = ["age"]
 sensitive = ["pay"]

@@ -38,6 +38,7 @@ def study():
     return run_study(VISITS, parse_plan(PLAN), seed=1, attacks=attacks, targets=50)
 
 
+@pytest.mark.slow
 def test_evidence_counts_persons_and_rows(study):
     """The record and the report say how many persons stand in how many rows."""
     persons = VISITS["who"].n_unique()
@@ -52,6 +53,7 @@ def test_evidence_counts_persons_and_rows(study):
     assert record_of_document(record_document(study)).publication == said
 
 
+@pytest.mark.slow
 def test_the_prosecutor_of_a_report_is_recounted(study):
     """By hand: one over the persons of each group; the mean over rows, and then over persons."""
     (found,) = (one for one in study.attacks if one["attack"] == "prosecutor")
@@ -90,6 +92,7 @@ def test_whole_persons_are_held_out(study):
     assert membership["aimed_at"] == "person"
 
 
+@pytest.mark.slow
 def test_figures_in_closed_form_are_of_the_release_itself():
     """Groups that overlap are no reason to look at fewer rows, and the report says at which."""
     rows = [(who, "a") for who in range(6)] + [(6 + who, "c") for who in range(6)]

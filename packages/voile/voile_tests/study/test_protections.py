@@ -85,6 +85,7 @@ def test_each_protection_stands_beside_the_truth_of_each_cell() -> None:
     assert all(" [" in text and text.endswith("]") for text in columns["differential-privacy"])
 
 
+@pytest.mark.slow
 def test_a_protection_that_stands_there_twice_has_the_name_of_its_plan() -> None:
     """Counts below the largest minimum are few, and totals of rounded cells need not add up."""
     first = replace(SUPPRESSED, source="one.toml")
@@ -107,6 +108,7 @@ def test_a_comparison_of_a_plan_with_a_budget_needs_no_ledger() -> None:
     assert noisy.shown == 1
 
 
+@pytest.mark.slow
 def test_what_left_a_data_set_is_remembered_under_its_name(tmp_path) -> None:
     """A table that discloses something with an earlier one is refused, and not entered."""
     *earlier, new = series(0, planted=True).tables()

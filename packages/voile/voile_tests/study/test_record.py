@@ -96,6 +96,7 @@ def test_the_release_is_that_of_publish(desk):
         ).read_bytes()
 
 
+@pytest.mark.slow
 def test_record_is_plain_and_has_a_schema(desk):
     """A written record is read back as the one that was made, and the published schema holds."""
     made = study(desk, tools=instruments(Crowd(), Refuses()))
@@ -147,6 +148,7 @@ def test_plan_from_python(desk):
     assert made.plan["method"] == {"name": "generalization", "k": 4}
 
 
+@pytest.mark.slow
 def test_equal_runs_give_equal_records(desk):
     """Two studies with one seed differ in their seconds alone; another seed draws other targets."""
     first, second, other = (
@@ -191,6 +193,7 @@ SERIES = (
 )
 
 
+@pytest.mark.slow
 def test_a_series_grows_once(desk):
     """A study makes one release of its series, whatever is rehearsed for it; so does the next."""
     (desk / "plan.toml").write_text(SERIES)

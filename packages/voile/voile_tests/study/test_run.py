@@ -182,6 +182,7 @@ def test_stages_are_told(tmp_path):
     assert stages == ["reading", "publishing", "writing", "checking", "committing the ledger"]
 
 
+@pytest.mark.slow
 def test_series_of_frames(tmp_path):
     """A series may come from frames of different kinds; it is still refused what it lost."""
     plan = voile.Plan(

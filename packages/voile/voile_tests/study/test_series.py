@@ -44,6 +44,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("beside", [True, False])
 def test_a_study_finds_who_waited_and_is_narrowed_by_it(folder: Path, beside: bool) -> None:
     """Eva and Fay were held until Gus came: they span less than e, and he has what is left."""
@@ -55,6 +56,7 @@ def test_a_study_finds_who_waited_and_is_narrowed_by_it(folder: Path, beside: bo
     assert found["differencing"]["success"]["value"] == 0
 
 
+@pytest.mark.slow
 def test_a_study_of_the_rule_that_tells_nothing_finds_nobody(folder: Path) -> None:
     """The adversary knows who waited all the same."""
     record = studied(folder, folder / "study", batch=2)

@@ -45,6 +45,7 @@ def _record(folder: Path, **method: object) -> StudyRecord:
     return make_study(PEOPLE, plan, folder, terms=terms, seed=1).record
 
 
+@pytest.mark.slow
 def test_each_remedy_keeps_the_limit_that_was_missed(tmp_path: Path) -> None:
     """The k that is named for a threshold is tried: the threshold is kept then."""
     missed = [one for one in limits_of(_record(tmp_path / "one")) if one.use and not one.met]
@@ -54,6 +55,7 @@ def test_each_remedy_keeps_the_limit_that_was_missed(tmp_path: Path) -> None:
         assert next(one for one in after if one.asks == limit.asks).met
 
 
+@pytest.mark.slow
 def test_advice_starts_from_the_parameters_that_the_release_has(tmp_path: Path) -> None:
     """A release with t = 0.3 is not told to take t = 0.3, nor to forget its distance."""
     made = _record(tmp_path / "one", t=Decimal("0.3"))
@@ -74,6 +76,7 @@ def test_advice_starts_from_the_parameters_that_the_release_has(tmp_path: Path) 
     assert "k = 3, t = 0.3, algorithm" in render_study(made)
 
 
+@pytest.mark.slow
 def test_what_is_met_has_no_remedy_and_what_is_not_has_one(tmp_path: Path) -> None:
     """In JSON, too, with the parameters of the method where they are those of its promise."""
     for one in limits_document(limits_of(_record(tmp_path / "one", l=2))):
@@ -84,6 +87,7 @@ def test_what_is_met_has_no_remedy_and_what_is_not_has_one(tmp_path: Path) -> No
     assert homogeneity["met"] or "l = 2" in homogeneity["remedy"]
 
 
+@pytest.mark.slow
 def test_the_report_begins_with_the_verdict(tmp_path: Path) -> None:
     """Before anything else that is said: the worst risk, and what would meet a threshold."""
     pytest.importorskip("jinja2")

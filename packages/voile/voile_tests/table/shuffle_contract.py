@@ -137,6 +137,7 @@ class ShuffleContract(Engine):
         one, other = (self.shuffled(it, columns, size=size, seed=seed) for it in (rows, others))
         assert one.equals(other)
 
+    @pytest.mark.slow
     def test_many_rows_keep_their_marginals(self) -> None:
         """50,000 rows, of few and of many distinct values: each multiset is that of its group."""
         rng = np.random.default_rng(1)

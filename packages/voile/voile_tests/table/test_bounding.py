@@ -51,6 +51,7 @@ def test_of_each_person_so_many_rows_take_part(engine: Engine, rows: list[Row], 
         assert of_patient == min(number, most)
 
 
+@pytest.mark.slow
 @engines
 @given(rows=ROWS, person=ROWS, most=st.integers(1, 3))
 def test_a_person_changes_no_row_of_another(
@@ -63,6 +64,7 @@ def test_a_person_changes_no_row_of_another(
     assert others == taking_part(rows, most, engine)
 
 
+@pytest.mark.slow
 @given(rows=ROWS, most=st.integers(1, 3), data=st.data())
 def test_the_draw_depends_on_key_and_row_alone(
     rows: list[Row], most: int, data: st.DataObject

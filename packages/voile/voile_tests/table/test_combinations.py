@@ -49,6 +49,7 @@ def test_combinations_are_those_of_tuples(
     assert [shown[place] for place in found.index.tolist()] == rows
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("distinct", [[70, 30, 60], [40_000, 50_000, 3], [9, 300_000, 300_000]])
 def test_many_rows_are_combined_like_few(distinct: list[int]) -> None:
     """200,000 rows give what NumPy's sorting of tuples gives."""

@@ -13,6 +13,7 @@ from voile.table import codes
 from voile.table.engines import shared
 from voile.utility import aggregate_queries
 from voile_base.randomness import Randomness
+from voile_testing.plugin import some_slow
 
 ROWS = 50_000
 
@@ -57,7 +58,12 @@ def _cut(rng: np.random.Generator) -> list[Any]:
     return [searches.best_cuts(values, allowed, np.zeros_like(high), high)]
 
 
-@pytest.mark.parametrize("work", [_counted, _pairs, _bits, _words, _rows_of_words, _permuted, _cut])
+@pytest.mark.parametrize(
+    "work",
+    some_slow(
+        [_counted, _pairs, _bits, _words, _rows_of_words, _permuted, _cut], {_permuted, _cut}
+    ),
+)
 def test_both_ways_give_the_same(
     work: Callable[[np.random.Generator], list[Any]], monkeypatch: Any
 ) -> None:

@@ -45,6 +45,7 @@ def test_dates_are_read_in_the_declared_format() -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_only_usual_format_is_recognised_and_said() -> None:
     """Without a format the one that all fit is taken, and the custodian is told."""
     table = open_frame(STAYS, _plan(kind="date"))
@@ -52,6 +53,7 @@ def test_the_only_usual_format_is_recognised_and_said() -> None:
     assert any('"%m/%d/%Y", which all fit' in note for note in table.notes)
 
 
+@pytest.mark.slow
 def test_a_column_that_fits_two_formats_is_not_guessed_at() -> None:
     """Where no day is above 12, the plan has to say which number is the month."""
     unclear = STAYS.with_columns(seen=pl.lit("03/04/2014"))
@@ -59,6 +61,7 @@ def test_a_column_that_fits_two_formats_is_not_guessed_at() -> None:
         _texts(unclear, kind="date")
 
 
+@pytest.mark.slow
 def test_a_format_that_values_do_not_fit_names_the_row_and_one_that_fits() -> None:
     """The message has the first row, the number of values and the format they fit; no value."""
     with pytest.raises(TableError) as told:

@@ -75,6 +75,7 @@ def tables(draw: st.DrawFn) -> list[list[str]]:
     return draw(st.lists(st.lists(cells, min_size=width, max_size=width), min_size=height))
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(
     rows=tables(),

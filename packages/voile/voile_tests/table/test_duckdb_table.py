@@ -32,6 +32,7 @@ from voile_tests.table.kernel_contract import awkward
 ENGINE = DuckDBEngine()
 
 
+@pytest.mark.slow
 class TestDuckDBTable(EngineContract):
     """Rows in a database."""
 
@@ -277,6 +278,7 @@ def test_numbers_of_rows_survive_functions_and_choices(tmp_path: Path) -> None:
     assert pl.DataFrame(large.numbered("n").to_arrow())["n"].to_list() == [*range(100_002, 210_001)]
 
 
+@pytest.mark.slow
 def test_a_table_that_is_large_for_the_memory_is_made_on_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -96,6 +96,7 @@ def test_temporary_data_stands_beside_the_release_and_goes(table: Path, tmp_path
     assert one.equals(other)
 
 
+@pytest.mark.slow
 def test_a_full_disk_of_temporary_data_is_said(tmp_path: Path) -> None:
     """What to do, and no fault of Voile."""
     session = DuckDBHandle(tmp_path, 64 << 20, 1)

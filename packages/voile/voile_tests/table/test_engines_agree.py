@@ -18,6 +18,7 @@ from voile.table.engines.polars import PolarsEngine
 from voile.table.opening import open_frame, scan_frame
 from voile.table.protocol import Engine
 from voile_base.randomness import Randomness
+from voile_testing.plugin import some_slow
 from voile_tests.others.plain_others.engine import PlainEngine
 
 ROWS = 300
@@ -154,7 +155,9 @@ def released(frame: pl.DataFrame, plan: Plan, engine: Engine) -> tuple[pl.DataFr
 
 
 @pytest.mark.parametrize("engine", [PlainEngine(), DuckDBEngine()], ids=lambda it: it.name)
-@pytest.mark.parametrize("name", PLANS)
+@pytest.mark.parametrize(
+    "name", some_slow(PLANS, {"clustered-laplace", "clustered-laplace of persons"})
+)
 def test_a_release_is_the_same_on_any_engine(name: str, engine: Engine) -> None:
     """Contents, types and order of rows; the method's decision; the private record."""
     plan = {"nulls": "category", **PLANS[name]}

@@ -95,6 +95,7 @@ def test_json_lines_that_lack_keys_have_missing_values(tmp_path: Path) -> None:
     assert frame.rows() == [(1.0, "x", None), (2.5, None, None), (None, "2020-13-01", True)]
 
 
+@pytest.mark.slow
 def test_instants_of_json_lines_are_those_of_csv(tmp_path: Path) -> None:
     """With Z, an offset or neither, with and without fractions; one that is none makes texts."""
     forms = {

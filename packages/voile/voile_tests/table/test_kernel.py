@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from voile.table.engines.duckdb import DuckDBEngine
 from voile.table.engines.polars import PolarsEngine
 from voile.table.protocol import Engine
@@ -23,6 +25,7 @@ class TestPlainRows(KernelContract):
         return PlainEngine()
 
 
+@pytest.mark.slow
 class TestDuckDBRows(KernelContract):
     """Rows in a database."""
 

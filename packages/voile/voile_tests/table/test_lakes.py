@@ -82,6 +82,7 @@ def test_hostile_values_and_missing_ones_come_back_from_folders(tmp_path):
     assert _sorted(found, ["place", "n"]) == _sorted(frame, ["place", "n"])
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.none() | st.text(st.characters(codec="utf-8"), max_size=12), min_size=1))
 def test_any_text_is_a_folder_or_is_refused(tmp_path_factory, texts):
@@ -222,6 +223,7 @@ def test_a_copy_goes_with_the_call_and_is_for_its_owner_alone(tmp_path, monkeypa
 # -- releases in parts ----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["polars", "duckdb"])
 def test_a_release_is_parted_by_what_it_shows(tmp_path, plan, engine):
     """Its parts have the rows of a release in one file, and it is recounted, read and queried."""
@@ -358,6 +360,7 @@ def test_an_iceberg_table_is_read_in_its_states(catalogue):
     assert _sorted(found, ROWS.columns) == _sorted(ROWS, ROWS.columns)
 
 
+@pytest.mark.slow
 @needs_delta
 @needs_iceberg
 def test_the_same_rows_in_on_engines(tmp_path, plan, catalogue):
@@ -453,6 +456,7 @@ def _same_on(engines, sources, tmp_path, plan):
             assert _sorted(found, columns) == _sorted(wanted, columns), (name, engine)
 
 
+@pytest.mark.slow
 @needs_delta
 @needs_iceberg
 def test_a_release_is_put_into_tables_in_one_commit(tmp_path, plan, catalogue, capsys):
@@ -472,6 +476,7 @@ def test_a_release_is_put_into_tables_in_one_commit(tmp_path, plan, catalogue, c
     del catalogue
 
 
+@pytest.mark.slow
 @needs_delta
 @needs_iceberg
 def test_tables_that_cannot_be_are_told(tmp_path, plan, catalogue):
@@ -495,6 +500,7 @@ def test_tables_that_cannot_be_are_told(tmp_path, plan, catalogue):
         )
 
 
+@pytest.mark.slow
 @needs_delta
 @needs_iceberg
 def test_rows_are_put_some_at_a_time_and_a_full_disk_leaves_none(

@@ -232,6 +232,7 @@ def test_tables_right_beside_or_below_each_other_are_refused(tmp_path: Path) -> 
             read(book(tmp_path / f"{name}.xlsx", rows))
 
 
+@pytest.mark.slow
 def test_a_sheet_with_an_empty_column_is_read_in_silence(tmp_path: Path) -> None:
     """What the library that reads sheets remarks stays off the terminal."""
     sheet = book(tmp_path / "t.xlsx", [["x", "n"], *([n, None] for n in range(5))])

@@ -91,6 +91,7 @@ def test_without_the_library_the_extra_is_named(monkeypatch):
         RemotePlace.of("s3://bucket/x.csv").store()
 
 
+@pytest.mark.slow
 def test_a_file_of_a_web_server_is_read(tmp_path):
     """What stands at an address of the web is read like a file of the same name."""
     if not HAS_STORE:
@@ -124,6 +125,7 @@ def _makes_bucket(store):
     return True
 
 
+@pytest.mark.slow
 class TestAmazon(StoreContract):
     """Moto's server."""
 
@@ -183,6 +185,7 @@ class TestAmazon(StoreContract):
         assert SECRET not in "".join(capfd.readouterr())
         assert not any(SECRET in path.read_text() for path in (tmp_path / "r").glob("*.json"))
 
+    @pytest.mark.slow
     def test_credentials_that_lack_are_said(self, gate, tmp_path, monkeypatch):
         """Where none are found the message says which to set, for reading and for writing."""
         for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):

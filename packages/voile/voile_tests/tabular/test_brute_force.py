@@ -10,6 +10,7 @@ import pytest
 from voile.tabular.attacker import CellSystem, FeasibilityIntervals
 from voile.tabular.published import columns_of_cells
 from voile_base.errors import InfeasibleError
+from voile_testing.plugin import some_slow
 from voile_tests.tabular.small_tables import BruteForce, counted, protected, random_small
 
 EVERY_WAY = bool(os.environ.get("EVERY_WAY"))
@@ -79,7 +80,7 @@ def test_intervals_are_those_of_all_whole_number_tables(seed: int) -> None:
     judge_attacker(seed)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", some_slow(range(10), {*range(10)} - {4, 8}))
 def test_the_exact_pattern_is_the_least_of_all_that_protect(seed: int) -> None:
     """Brute force over all patterns and all tables finds the same cost, or that there is none."""
     judge_pattern(seed)

@@ -66,6 +66,7 @@ def test_no_distribution_with_these_moments_has_more_entropy() -> None:
             assert entropy(row + step * direction) < entropy(row)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [1, 2, 3, 5, 40])
 def test_a_million_cells_have_the_distribution_of_their_count(count: int) -> None:
     """Chi-square with a false alarm of one in a million; another variance is rejected."""

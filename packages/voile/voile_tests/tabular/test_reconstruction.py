@@ -87,6 +87,7 @@ def test_a_block_of_thirty_people_with_six_tables(tmp_path: Path, seed: int) -> 
     assert f"{found.determined} of 30 rows" in audit.notes[-1]
 
 
+@pytest.mark.slow
 def test_suppressed_cells_leave_fewer_rows_determined(tmp_path: Path) -> None:
     """With a minimum of 3, no more rows are determined than without."""
     frame = block(2, 30)

@@ -43,6 +43,7 @@ def test_two_hierarchies_of_one_column_are_protected_together(name: str) -> None
         assert (found.upper - found.lower >= 1).all()
 
 
+@pytest.mark.slow
 def test_three_singletons_do_not_uncover_each_other() -> None:
     """Issue 135: nobody who is the only one of a cell works out another cell."""
     rows = {
@@ -74,6 +75,7 @@ ENTERPRISES = {
 }
 
 
+@pytest.mark.slow
 def test_the_sum_of_suppressed_cells_is_not_dominated_either() -> None:
     """Issue 160: what is hidden together is safe, where a small neighbour would be too little."""
     table = {"dimensions": ["group"], "sum": ["turnover"], "contributor": "company"}
@@ -131,6 +133,7 @@ def test_a_forced_cell_that_is_none_is_named() -> None:
         protected(FORCED, [TWO], minimum=3, publish=[{"a": "y"}, {"a": "z"}])
 
 
+@pytest.mark.slow
 def test_the_order_of_rows_changes_nothing() -> None:
     """Issue 315: the same rows in another order have the same pattern, exact or heuristic."""
     for search in ("exact", "heuristic"):
@@ -140,6 +143,7 @@ def test_the_order_of_rows_changes_nothing() -> None:
         assert first.columns == again.columns
 
 
+@pytest.mark.slow
 def test_where_empty_cells_cannot_be_hidden_the_message_names_the_way_out() -> None:
     """Who is alone beside an empty cell knows it; with ``zeros = "show"`` there is a pattern."""
     rows = {

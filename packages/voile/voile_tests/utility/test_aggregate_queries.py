@@ -14,6 +14,7 @@ from voile.utility.aggregate_queries import RelativeQueryError, _random_queries
 from voile.utility.covering import OriginalDomain, columns_in_role, coverings
 from voile_base.errors import InputError
 from voile_base.randomness import Randomness
+from voile_testing.plugin import some_slow
 from voile_tests.releases import promised
 from voile_tests.utility.adult_samples import over_samples
 from voile_tests.utility.releases import (
@@ -52,7 +53,9 @@ def drawn(*domains, sensitive=(), count=1, queries=200, selectivity=0.1, seed=1)
 # --- answers
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    "method", some_slow(METHODS, {"k-optimize", "clustered-laplace", "mondrian"})
+)
 @pytest.mark.parametrize(("several", "bits"), [(1, 1 << 28), (10**9, 1 << 28), (10**9, 0)])
 def test_rows_that_show_the_same_are_counted_once(method, several, bits, monkeypatch):
     """A large release, or original of rows that all differ, answers as its rows do one by one.
@@ -173,6 +176,7 @@ def test_a_worked_example():
     assert median.parts["AVG, 1 quasi-identifier"] == pytest.approx(0)
 
 
+@pytest.mark.slow
 def test_a_sample_of_stated_rate_is_scaled_up():
     """Every second row at beta = 0.5 gives right sums; without beta they are half of the truth."""
     original = {"a": ["x", "x", "z", "z"] * 10, "y": [1, 1, 2, 2] * 10}
@@ -209,6 +213,7 @@ def test_missing_numbers_add_nothing():
     assert median.parts["AVG, 1 quasi-identifier"] == 0
 
 
+@pytest.mark.slow
 def test_small_truths_are_bounded_from_below():
     """With sanity = 1 every error is relative to all rows."""
     comparison = nothing_left()
@@ -225,6 +230,7 @@ def test_errors_grow_with_groups(shared_data):
     assert 0 < small < middle < large
 
 
+@pytest.mark.slow
 def test_the_same_randomness_asks_the_same():
     """And another one other things."""
     comparison = published("flash")

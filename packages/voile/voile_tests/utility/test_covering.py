@@ -19,6 +19,7 @@ from voile.release.reading import ColumnView, People
 from voile.schema.plan import parse_plan
 from voile.utility.covering import ColumnCovering, OriginalDomain, coverings
 from voile_base.errors import InputError, TableError
+from voile_testing.plugin import some_slow
 from voile_tests.utility.releases import (
     METHODS,
     PEOPLE,
@@ -93,7 +94,10 @@ def test_a_weight_beside_far_larger_ones_is_its_own():
 # --- every method
 
 
-@pytest.mark.parametrize("method", sorted(METHODS.keys() - {"dp-generalization"}))
+@pytest.mark.parametrize(
+    "method",
+    some_slow(sorted(METHODS.keys() - {"dp-generalization"}), {"k-optimize", "clustered-laplace"}),
+)
 def test_the_entry_of_a_row_covers_its_own_value(method):
     """In every release that shows which row is whose, but where noise is added or rows permuted."""
     comparison = published(method)

@@ -160,6 +160,7 @@ ROLES = {"quasi_identifiers": ("key",), "sensitive": ("amount",)}
 KEYS = ["a", "a", "b", "b", "b"]
 
 
+@pytest.mark.slow
 def test_permuted_numbers_cost_the_range_of_their_group():
     """By brute force: for each row the range of what its group shows, over that of the column."""
     draws = np.random.default_rng(5)

@@ -90,6 +90,7 @@ def test_the_original_is_as_good_as_itself(target, names):
         assert one.value == pytest.approx(np.mean(list(one.parts.values())))
 
 
+@pytest.mark.slow
 def test_a_release_that_shows_nothing_teaches_nothing():
     """Ages and jobs all suppressed: as good as guessing, but for rows that a forest draws."""
     comparison = compared(in_decades(80))
@@ -98,6 +99,7 @@ def test_a_release_that_shows_nothing_teaches_nothing():
             assert one.value == pytest.approx(one.useless, abs=1e-3)
 
 
+@pytest.mark.slow
 def test_intervals_and_labels_teach_in_between():
     """Intervals of ten years lose a little, those of 40 much more."""
     fine, coarse = (scores(compared(in_decades(width))) for width in (10, 40))
@@ -174,6 +176,7 @@ def test_learning_gets_worse_as_groups_grow(shared_data):
     assert area[300] > 0.5
 
 
+@pytest.mark.slow
 def test_the_same_randomness_trains_the_same():
     """With fewer rows than there are, so that rows are drawn, too."""
     first, again = (scores(compared(in_decades(10)), rows=200) for _ in range(2))
@@ -185,6 +188,7 @@ def test_the_same_randomness_trains_the_same():
 # --- odd values
 
 
+@pytest.mark.slow
 def test_values_that_the_original_lacks_can_be_asked_about():
     """Unknown texts, missing ages and unknown classes in the held-out rows."""
     odd = OUTSIDE.with_columns(
@@ -200,6 +204,7 @@ def test_values_that_the_original_lacks_can_be_asked_about():
     )
 
 
+@pytest.mark.slow
 def test_rows_without_a_target_are_left_out():
     """Published, original and held-out ones; all of them missing is an error."""
     some = pl.when(pl.col("age") % 2 == 0).then(None).otherwise("rich")
@@ -220,6 +225,7 @@ def test_a_release_with_one_class_is_a_guess():
     assert found["accuracy"].value == (OUTSIDE["rich"] == "no").mean()
 
 
+@pytest.mark.slow
 def test_rare_values_of_a_target_are_one_class():
     """Jobs with one class of their own and another for the rest: lawyers are found by pay."""
     comparison = compared(PLAIN)

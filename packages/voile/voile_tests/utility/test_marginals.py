@@ -223,6 +223,7 @@ def test_no_rows_add_up_to_nothing():
 columns = st.lists(st.sampled_from(["a", "b", "c", "d"]), min_size=1, max_size=12)
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(50))
 @given(columns, columns)
 def test_divergences_equal_their_definitions(before, after):

@@ -53,6 +53,7 @@ def test_a_name_brings_its_parameters():
         measure_named("query-error", queries=0)
 
 
+@pytest.mark.slow
 def test_no_heavy_library_loads_before_it_is_needed():
     """Making all measures does not import scikit-learn."""
     code = (

@@ -294,6 +294,7 @@ def test_correlations_are_those_of_rows_repeated_as_often_as_they_weigh() -> Non
     assert "rows count by their sampling weights" in found.notes
 
 
+@pytest.mark.slow
 def test_queries_count_people_and_not_rows() -> None:
     """One weight for all changes no relative error; weights of their own do."""
     alike, once = (_measured(_swapped(weight)[0], "query-error") for weight in (7, 1))

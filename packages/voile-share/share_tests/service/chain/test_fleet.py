@@ -16,6 +16,7 @@ from voile_share.service import on_chain
 from voile_share.store import StoreError
 
 
+@pytest.mark.slow
 def test_registration_is_tried_again_until_the_company_is_certified(on, node):
     """While the company is not certified `settle` says so; afterwards trucks publish."""
     scene = on("log")
@@ -32,6 +33,7 @@ def test_registration_is_tried_again_until_the_company_is_certified(on, node):
     assert scene.send(token) is SlotOutcome.PUBLISHED
 
 
+@pytest.mark.slow
 def test_a_retired_truck_is_retired_on_the_chain(on, node):
     """Its account may not publish any more."""
     scene = on("log")
@@ -46,6 +48,7 @@ def test_a_retired_truck_is_retired_on_the_chain(on, node):
     scene.platform.settle()
 
 
+@pytest.mark.slow
 def test_accounts_of_trucks_are_filled_within_bounds(on, node):
     """A truck's account is filled to what is said, and again when a quarter is left; no more."""
     scene = on("log", truck_ether=0.002)
@@ -60,6 +63,7 @@ def test_accounts_of_trucks_are_filled_within_bounds(on, node):
     assert node.balance(address_of(account("operator"))) == before
 
 
+@pytest.mark.slow
 def test_who_fills_accounts_by_hand_is_told_which(on, node):
     """With `fill = false` the error names the account that needs money; other trucks publish."""
     scene = on("log", fill=False)
@@ -85,6 +89,7 @@ def test_accounts_are_derived_and_differ(on, node):
     assert scene.reopened().fleet.address(one) == first
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["log", "anchor"])
 def test_trucks_of_a_closed_company_are_retired_on_the_chain(on, node, mode, monkeypatch):
     """They may not publish any more, as soon as the node answers; those of others go on."""
@@ -110,6 +115,7 @@ def test_trucks_of_a_closed_company_are_retired_on_the_chain(on, node, mode, mon
     assert node.balance(address_of(account("operator"))) == paid or mode == "anchor"
 
 
+@pytest.mark.slow
 def test_a_company_may_be_closed_by_another_process(on, node):
     """What another process wrote into the store is done at the next turn, or the next start."""
     scene = on("log")
@@ -126,6 +132,7 @@ def test_a_company_may_be_closed_by_another_process(on, node):
     scene.platform.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["log", "anchor"])
 def test_a_chain_that_lost_blocks_is_told_again(on, node, mode):
     """Registrations that the node has forgotten are made again, and so are retirements."""
@@ -148,6 +155,7 @@ def test_a_chain_that_lost_blocks_is_told_again(on, node, mode):
         scene.clock.now += scene.settings.slot_seconds
 
 
+@pytest.mark.slow
 def test_who_was_taken_off_the_contract_by_hand_is_back_at_once(on, node):
     """Where the contract has lost a truck, its next report says so, and the truck is registered."""
     scene = on("log")
@@ -164,6 +172,7 @@ def test_who_was_taken_off_the_contract_by_hand_is_back_at_once(on, node):
     assert woken == [1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ended", ["retired", "withdrawn"])
 def test_a_report_that_cannot_be_sent_keeps_nobody_busy(on, node, monkeypatch, ended):
     """A report waits whose truck was retired, or company withdrawn: no turn calls for the next."""
@@ -189,6 +198,7 @@ def test_a_report_that_cannot_be_sent_keeps_nobody_busy(on, node, monkeypatch, e
     assert woken == []
 
 
+@pytest.mark.slow
 def test_reports_that_another_process_has_overtaken_are_told_of(on, node, monkeypatch):
     """What was taken and will never be on the chain is told to the operator, once."""
     scene = on("log")

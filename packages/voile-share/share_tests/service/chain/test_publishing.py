@@ -28,9 +28,11 @@ from voile_share.chain.contract import transaction
 from voile_share.ingest import Request
 from voile_share.platform import AccessError, SlotOutcome
 from voile_share.store import StoreError
+from voile_testing.plugin import some_slow
 from voile_testing.processes import PATIENCE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 def test_a_position_comes_out_by_the_link_and_stands_on_the_chain(on, node, mode):
     """What the link reads on the platform is what anybody proves with card, contract and node."""
@@ -62,6 +64,7 @@ def test_a_position_comes_out_by_the_link_and_stands_on_the_chain(on, node, mode
     assert [one.number for one in audited] == [0, 1]
 
 
+@pytest.mark.slow
 def test_an_audit_finds_what_does_not_belong(on, node):
     """An unsigned report, another card, and a truck that nobody registered are found."""
     scene = on("log")
@@ -95,6 +98,7 @@ def send(node: EmbeddedChain, deployment: Deployment, sender: ChainSigner, data:
     assert node.receipt(node.send(bytes(sender.sign_transaction(made).raw_transaction))).succeeded
 
 
+@pytest.mark.slow
 def test_a_truck_that_is_not_registered_stops_no_other(on, node):
     """Its reports are refused for now, those of others are taken; later its own, too."""
     scene = on("log")
@@ -124,6 +128,7 @@ def request(scene: OnChain, device: str) -> Request:
     return Request(query=query)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["log", "anchor"])
 def test_what_a_crash_left_behind_is_sent_at_the_next_start(on, node, mode, monkeypatch):
     """A report that was put away, and not sent, is on the chain after a restart, once."""
@@ -149,7 +154,7 @@ def test_what_a_crash_left_behind_is_sent_at_the_next_start(on, node, mode, monk
         again.platform.close()
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", some_slow(MODES, {"anchor"}))
 def test_trucks_with_keys_of_their_own(on, node, mode):
     """They are refused where their reports could not be sent, and anchored where they can."""
     scene = on(mode)

@@ -6,6 +6,7 @@ import time
 from base64 import urlsafe_b64encode
 
 import httpx2 as httpx
+import pytest
 
 from share_tests.service.chain.scenes import Served
 from share_tests.service.server import Company, own_secrets, serving
@@ -42,6 +43,7 @@ def test_a_service_on_an_embedded_chain_registers_trucks_by_itself(tmp_path):
     assert [one.data[:4] for one in node.mined()].count(publishes) == 1
 
 
+@pytest.mark.slow
 def test_a_service_gives_out_proofs(tmp_path):
     """In mode anchor the holder of a link gets what proves a report to strangers, and 404 else."""
     folder = tmp_path / "service"

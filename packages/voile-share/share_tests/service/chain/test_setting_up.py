@@ -16,6 +16,7 @@ from voile_share.service.folder import Configuration, create, open_platform
 from voile_share.service.on_chain import ChainOptions, write_deployment
 
 
+@pytest.mark.slow
 def test_records_do_not_begin_again_when_the_log_changes(on, tmp_path, node):
     """A store with reports does not go over to the chain, nor reports on the chain to the store."""
     scene = on("log")

@@ -54,6 +54,7 @@ _SINGLE = 2
 """So many single common names, or half of the values, are not by chance names of groups."""
 
 _FORMS: Mapping[str, re.Pattern[str]] = {
+    "long texts": re.compile(r"(?s:.{1000})"),  # reading on takes as long as their square
     "names of persons": re.compile(r"(?<!\S)c/o \w"),
     "addresses of people in networks": re.compile(r"@[^\W\d_]|(?<!\w)[a-z]{3,}\.[a-z]{1,2}(?!\S)"),
     "telephone numbers": re.compile(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
+import pytest
 
 from voile.attack.trajectory.fleets import _convoys, follow_convoys
 from voile.attack.trajectory.knowing import TripKnowledge
@@ -18,6 +19,8 @@ from voile_geo.planar.noise import GaussianField, LocationNoise, perturb
 from voile_geo.planar.steps import Zones
 from voile_tests.attack.trajectory.test_fleets import ADVERSARY, GAP, ROADS, ways
 from voile_tests.attack.trajectory.test_on_release import release_of
+
+pytestmark = pytest.mark.slow
 
 TRACKS = ways(4)
 VANS = 10

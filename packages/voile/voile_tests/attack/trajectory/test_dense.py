@@ -128,6 +128,7 @@ def adversary() -> RoadAdversary:
     return RoadAdversary(ROADS)
 
 
+@pytest.mark.slow
 def test_denser_reports_find_no_fewer_roads(adversary: RoadAdversary) -> None:
     """Each second, and held: at least what 30 s show less .05; who follows all reports is doubted.
 
@@ -226,6 +227,7 @@ def followed(limits: Limits | None = None, every: int = 1) -> TripsOutcome:
     return informed
 
 
+@pytest.mark.slow
 def test_trips_are_followed_to_their_end_and_a_limit_is_a_lower_bound() -> None:
     """All 420 reports of each trip without a limit; with 100 of them the figure is marked."""
     assert followed().reports == 8 * 420
@@ -234,6 +236,7 @@ def test_trips_are_followed_to_their_end_and_a_limit_is_a_lower_bound() -> None:
     assert any("only the first reports" in reason for reason in first.reasons)
 
 
+@pytest.mark.slow
 def test_sound_figures_are_not_marked() -> None:
     """A report every 30 s, followed to its end: no reason is found against them."""
     assert followed(every=30).reasons == ()

@@ -106,6 +106,7 @@ def test_a_truck_that_stands_for_long_is_followed_no_worse() -> None:
         assert np.hypot(*(known.position[6:127] - track[6]).T).max() < 60
 
 
+@pytest.mark.slow
 def test_a_period_that_is_over_tells_nothing_of_the_next() -> None:
     """The same knowledge of another period leaves him as he was."""
     tracks = ways(3)
@@ -122,6 +123,7 @@ def test_a_period_that_is_over_tells_nothing_of_the_next() -> None:
     assert errors(alone, tracks).mean() > 30
 
 
+@pytest.mark.slow
 def test_habits_find_a_route_that_is_driven_every_day() -> None:
     """Eight days of one route under noise that is new each day: fewer metres than day by day."""
     track = ways(1, seed=8)[0]
@@ -164,6 +166,7 @@ def release() -> voile.Release:
     return voile.make_release(FLEET, plan, seed=3).release
 
 
+@pytest.mark.slow
 def test_a_table_says_what_knowledge_adds() -> None:
     """Ends, places and all days, each by itself and together: the more, the more he finds."""
     knowledge = TripKnowledge(
@@ -202,6 +205,7 @@ def test_what_he_cannot_know_is_refused() -> None:
     assert ENDS == ("start", "destination", "stops")
 
 
+@pytest.mark.slow
 def test_movement_is_read_from_a_file(tmp_path: Path) -> None:
     """Keys may be left out; what is there is used by those who follow, and the limit is said."""
     file = tmp_path / "movement.toml"

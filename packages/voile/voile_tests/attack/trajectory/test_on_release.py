@@ -84,6 +84,7 @@ def test_every_adversary_follows_every_mechanism(parameters, kind):
         assert 0 <= one.right.low <= one.right.value <= one.right.high <= 1
 
 
+@pytest.mark.slow
 def test_hardly_any_noise_is_seen_through():
     """With a mean noise of 2 m the informed adversary is within 40 m, and right on most roads."""
     release = release_of(TRIPS, mechanism="planar-laplace", epsilon=1.0)
@@ -101,6 +102,7 @@ def test_reports_and_trips_are_limited():
     assert (found[0].trips, found[0].reports) == (2, 10)
 
 
+@pytest.mark.slow
 def test_what_cannot_be_followed_says_so():
     """Distances instead of positions, other trips, and trips off the map are refused."""
     release = release_of(TRIPS, mechanism="planar-laplace", epsilon=0.02)
@@ -119,6 +121,7 @@ def test_what_cannot_be_followed_says_so():
         follow_trips(distances, TRIPS, ROADS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", ["correlated-gaussian", "gaussian-field"])
 def test_how_many_edges_draw_a_road_does_not_matter(mechanism):
     """A map with each edge in five changes no share by more than .02, and no error by a metre."""
@@ -165,6 +168,7 @@ def on_motorway(speed: float = 36.0, trips: int = 4, reports: int = 20) -> pl.Da
     return pl.DataFrame(columns)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sign", [None, "120"])
 @pytest.mark.parametrize("mechanism", ["planar-laplace", "correlated-gaussian"])
 def test_a_truck_on_a_motorway_is_followed(mechanism, sign):
@@ -178,6 +182,7 @@ def test_a_truck_on_a_motorway_is_followed(mechanism, sign):
         assert one.right.value > 0.6
 
 
+@pytest.mark.slow
 def test_who_supposes_that_trucks_are_slow_finds_a_lower_bound():
     """With a limit of 100 km/h every report is farther than he looks, and his figures say so."""
     trucks = on_motorway()
@@ -229,6 +234,7 @@ def beyond(frame: pl.DataFrame, trip: str, reports: list[int]) -> pl.DataFrame:
     return frame.with_columns(latitude=pl.col("latitude") + moved.cast(pl.Float64))
 
 
+@pytest.mark.slow
 def test_reports_beyond_the_map_are_left_out_and_trips_are_kept():
     """A trip with some fixes off the map is followed without them; one with one left is not."""
     frame = beyond(beyond(TRIPS, "T1", [0, 5]), "T2", list(range(1, 12)))
@@ -252,6 +258,7 @@ def test_a_map_of_another_city_is_refused_with_what_it_lacks():
         follow_trips(release, frame, ROADS, randomness=Randomness.seeded(1))
 
 
+@pytest.mark.slow
 def test_whatever_is_left_out_is_counted():
     """Trips and reports that the original lacks, single ones, undrawn ones, and trips cut short."""
     release = release_of(TRIPS, mechanism="planar-laplace", epsilon=0.02)

@@ -39,6 +39,7 @@ def published(
     return ClusteredLaplace(**parameters).prepare(table, Randomness.seeded(5))
 
 
+@pytest.mark.slow
 def test_noise_has_the_stated_law() -> None:
     """Noise in 20,000 rows is Laplace of scale range / epsilon, and of no scale 30 % off.
 
@@ -121,6 +122,7 @@ def test_what_is_published_lies_within_public_bounds() -> None:
     assert (frame["weight"] <= frame["weight.high"]).all()
 
 
+@pytest.mark.slow
 def test_public_bounds_are_an_epsilon_and_data_are_not() -> None:
     """The statement says differential privacy only where the clusters do not come from the data."""
     formal = published(list(range(50)), declared=(0, 100), epsilon=1)

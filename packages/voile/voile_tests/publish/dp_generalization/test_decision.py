@@ -106,6 +106,7 @@ def test_one_row_exchanged_changes_no_probability_of_the_seed(
     assert np.abs(np.log(ratio)).max() <= epsilon + 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("choice", ["expected", "sampled"])
 def test_a_person_moves_no_utility_beyond_the_sensitivity(choice: Choice) -> None:
     """Of all tables of up to 3 rows of 6 kinds, and all persons of up to 3 rows.
@@ -145,6 +146,7 @@ def test_a_person_changes_no_probability_beyond_the_budget(
     assert np.abs(np.log(laws[0] / laws[1])).max() <= 1 + 1e-4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("choice", ["expected", "sampled"])
 @pytest.mark.parametrize("most", [1, 3])
 def test_nodes_are_drawn_by_their_law(choice: Choice, most: int) -> None:
@@ -166,6 +168,7 @@ def test_nodes_are_drawn_by_their_law(choice: Choice, most: int) -> None:
     assert chisquare(drawn, wrong).pvalue < 1e-4
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(25))
 @given(
     st.lists(st.tuples(st.integers(0, 3), st.integers(0, 1)), min_size=1, max_size=7),

@@ -56,6 +56,7 @@ def without_group(frame: pl.DataFrame) -> Counter[tuple[Any, ...]]:
     return Counter(frame.drop("group").rows())
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(25))
 @given(st.integers(1, 10**6), st.integers(2, 9), st.sampled_from(["expected", "sampled"]))
 def test_every_published_combination_is_shared(seed: int, k: int, choice: str) -> None:
@@ -125,6 +126,7 @@ def test_row_order_changes_nothing() -> None:
     assert publish(frame).release.to_native().equals(publish(frame[::-1]).release.to_native())
 
 
+@pytest.mark.slow
 @given(
     st.integers(2, 60),
     st.decimals("0.1", "0.9", places=2),
@@ -200,6 +202,7 @@ def test_with_beta_1_every_row_is_taken_and_k_anonymity_alone_is_promised() -> N
     assert release.rows > 0.8 * 300
 
 
+@pytest.mark.slow
 def test_a_weight_on_suppression_leaves_fewer_rows_out() -> None:
     """Over 20 draws of a sharp choice, a weight of 20 publishes more rows than none."""
     frame = parcels(120)

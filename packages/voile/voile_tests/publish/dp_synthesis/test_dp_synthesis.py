@@ -73,6 +73,7 @@ def variation(one, other, columns):
     return float((joined["len"] - joined["len_other"]).abs().sum()) / 2
 
 
+@pytest.mark.slow
 def test_pairs_of_columns_count_like_those_of_the_table(tmp_path):
     """With much budget every pair is within 3 %, where independent columns are 20 % off."""
     frame = people()
@@ -86,6 +87,7 @@ def test_pairs_of_columns_count_like_those_of_the_table(tmp_path):
     assert variation(frame, shuffled, ["age", "size"]) > 0.2
 
 
+@pytest.mark.slow
 def test_a_release_is_recounted_with_its_measurements(tmp_path):
     """Measurements are hashed, and those of the claim: a change, or a missing file, shows."""
     out = tmp_path / "out"
@@ -112,6 +114,7 @@ def test_a_release_is_recounted_with_its_measurements(tmp_path):
         read_release(out)
 
 
+@pytest.mark.slow
 def test_a_claim_that_costs_more_than_it_says_is_found(tmp_path):
     """Noise of half the variance, under the same rho."""
     release = make_release(people(), plan_of(), None, seed=1).release
@@ -133,6 +136,7 @@ def test_shares_sum_to_the_budget_exactly(columns, pure):
         assert all(share.share > 0 for share in shares)
 
 
+@pytest.mark.slow
 def test_a_pair_in_several_sets_is_measured_once_and_charged_once():
     """Sets of columns that overlap name pairs twice: measurements have none twice."""
     sets = [["age", "sex"], ["sex", "age", "size"], ["size", "sex"]]
@@ -269,6 +273,7 @@ def _exact_number(patch):
 RUNS = 200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("wrong", "statistic", "caught"),
     [
@@ -289,6 +294,7 @@ def test_nobody_is_told_apart_better_than_the_price_allows(wrong, statistic, cau
     assert bool(found > erf(1 / 2)) is caught
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "frame",
     [
@@ -387,6 +393,7 @@ def test_nothing_is_drawn_before_it_is_paid():
     assert set(randomness.asked) <= _NAMES
 
 
+@pytest.mark.slow
 def test_public_facts_hold_of_every_row():
     """Conditions on ranges cut through cells, and rows that break one are drawn again."""
     facts = ["age < 20 AND sex = 'M'", "size IN (2, 3) AND age >= 90", "sex IS NULL"]
@@ -399,6 +406,7 @@ def test_public_facts_hold_of_every_row():
     assert len(free.release.to_native().filter((pl.col("age") < 20) & (pl.col("sex") == "M")))
 
 
+@pytest.mark.slow
 def test_facts_that_leave_next_to_nothing_end_in_rows():
     """What is left after noise is paid for is a release: no error tells what was counted."""
     facts = ["sex = 'M'", "age >= 15", "size <> 3", "sex IS NULL", "age IS NULL", "size IS NULL"]
@@ -410,6 +418,7 @@ def test_facts_that_leave_next_to_nothing_end_in_rows():
     assert (shown["size"] == 3).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["polars", "duckdb"])
 def test_engines_count_alike_and_write_the_same_file(engine, tmp_path):
     """Tables by brute force; and the same bytes from one seed."""
@@ -469,6 +478,7 @@ def test_at_most_so_many_rows_of_a_person_count():
     assert (counts.rows, counts.beyond, int(counts.counts[0].sum())) == (2, 8, 2)
 
 
+@pytest.mark.slow
 def test_no_attack_on_rows_runs():
     """Rows are nobody's: every attack says why it makes no sense."""
     plan = plan_of(roles={"quasi_identifiers": ["age", "sex"], "sensitive": ["size"]})
@@ -477,6 +487,7 @@ def test_no_attack_on_rows_runs():
         assert attack_named(name).refusal(release, plan) is not None, name
 
 
+@pytest.mark.slow
 def test_parts_are_made_by_themselves():
     """The rows of all parts, in whatever batches they are asked for."""
     plan = plan_of(rho="1/2", rows=600_000)
@@ -485,6 +496,7 @@ def test_parts_are_made_by_themselves():
     assert variation(release.to_native(), release.to_native().head(262_144), ["age", "sex"]) < 0.01
 
 
+@pytest.mark.slow
 def test_days_and_groups_are_drawn_within_their_cells(tmp_path):
     """Months of a year, and groups of a tree: what is published are days and values."""
     columns = {
@@ -556,6 +568,7 @@ def _apart(one, other, columns):
     return float((joined["len"] - joined["len_other"]).abs().sum()) / 2
 
 
+@pytest.mark.slow
 def test_a_release_begins_with_the_last_one_of_its_data_set(tmp_path):
     """Of those beside it that the ledger accounts for, made-up rows alone; the first with none."""
     text = SURVEY + 'start = "last"\n[budget]\ndata_set = "survey"\nepsilon = 6\ndelta = 1e-5\n'
@@ -584,6 +597,7 @@ def test_a_release_begins_with_the_last_one_of_its_data_set(tmp_path):
         make_release(people(200), plan_of(rho="1/2", start="last"), None, seed=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["polars", "duckdb"])
 @pytest.mark.parametrize("file_format", ["csv", "parquet"])
 def test_a_file_without_a_row_has_a_release_like_others(engine, file_format, tmp_path):
@@ -615,6 +629,7 @@ delta = 1e-6
 """
 
 
+@pytest.mark.slow
 def test_what_a_release_cannot_begin_with_is_told_before_anything_is_paid(tmp_path):
     """A folder that is not there, a release of another kind, and one of other columns."""
     make_release(people(), plan_of(rho="1/2"), tmp_path / "three", seed=1)

@@ -98,6 +98,7 @@ def test_margins_of_all_levels_are_equal():
             assert shown.filter(sex="F")["count"].sum() == pytest.approx(women, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_a_release_is_recounted_from_its_measurements(tmp_path):
     """A count, an interval or a noisy count that was changed shows; so does less noise."""
     make_release(people(), plan_of(rho="1/8", show_from=40), tmp_path / "out", seed=1)
@@ -245,6 +246,7 @@ def test_nothing_is_drawn_before_it_is_paid():
     assert set(randomness.asked) <= _NAMES
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["polars", "duckdb"])
 def test_engines_make_the_same_file(engine, tmp_path):
     """The same bytes from one seed, also where values are missing."""
@@ -324,6 +326,7 @@ def earners(rows=4000, seed=1):
     return people(rows, seed).with_columns(income=pl.Series(income))
 
 
+@pytest.mark.slow
 def test_sums_means_and_quantiles_are_those_of_the_table_clamped_to_bounds():
     """With much budget each is next to the truth, within its interval, at every level."""
     frame = earners()
@@ -349,6 +352,7 @@ def test_sums_means_and_quantiles_are_those_of_the_table_clamped_to_bounds():
     assert shown_of(release, "town x sex x income")["sum(income)"].null_count() == 4 * 2 * 7
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["polars", "duckdb"])
 @pytest.mark.parametrize("method", [{"rho": "1/8"}, {"epsilon": 2}], ids=["Gaussian", "Laplace"])
 def test_sums_are_recounted_from_measurements_on_every_engine(engine, method, tmp_path):
@@ -421,6 +425,7 @@ def test_one_row_changes_a_sum_by_at_most_its_parts():
     assert max(np.abs(it).max() for it in whole.sums) > parts / 2
 
 
+@pytest.mark.slow
 def test_sums_and_averages_are_asked_for_exactly(tmp_path):
     """Not of middles of ranges where sums were measured, also of a column that no table has."""
     frame, out = earners(), tmp_path / "out"

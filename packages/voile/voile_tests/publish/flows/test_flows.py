@@ -82,6 +82,7 @@ def test_trips_are_counted_between_zones_by_hour():
     check_release(made.release)
 
 
+@pytest.mark.slow
 def test_what_a_vehicle_counts_for_is_bounded():
     """Of 50 trips of a vehicle 4 count, drawn by the key; another vehicle changes nothing of it."""
     trips = [("A", hour % 24, SOUTH_WEST, NORTH_EAST) for hour in range(50)]
@@ -98,6 +99,7 @@ def test_what_a_vehicle_counts_for_is_bounded():
     assert len(seeds) == 5
 
 
+@pytest.mark.slow
 def test_passages_of_roads_are_counted(tmp_path):
     """A trip counts once for each stretch and hour, up to a bound, and near a road only."""
     write_town(tmp_path, half=300.0)
@@ -127,6 +129,7 @@ def test_passages_of_roads_are_counted(tmp_path):
     check_release(made.release)
 
 
+@pytest.mark.slow
 def test_noise_has_the_stated_law_and_intervals_cover(tmp_path):
     """Counts of an empty city are discrete Laplace noise; intervals hold 95 % of true counts."""
     one = fleet([("A", 5, SOUTH_WEST, NORTH_EAST)])
@@ -160,6 +163,7 @@ def test_noise_has_the_stated_law_and_intervals_cover(tmp_path):
     assert stats.binomtest(covered, len(noise), 0.98, "greater").pvalue > FALSE_ALARM
 
 
+@pytest.mark.slow
 def test_hours_and_days_are_as_precise_as_what_they_are_measured_by():
     """In root mean squares of four releases at epsilon 1, and all totals are equal to 1e-9.
 
@@ -277,14 +281,17 @@ class TestBlackBox:
         high = stats.beta.ppf(1 - FALSE_ALARM / 2, hits[0] + 1, n - hits[0])
         return math.log(low / high)
 
+    @pytest.mark.slow
     def test_the_loss_stays_below_the_claim(self):
         """And comes near to it."""
         assert 0.75 * 2 < self.loss(2.0) <= 2.0
 
+    @pytest.mark.slow
     def test_less_noise_is_caught(self):
         """Under the claim of 2 a mechanism with 30 % less noise is found out."""
         assert self.loss(2.0 / 0.7) > 2.0
 
+    @pytest.mark.slow
     def test_levels_that_are_measured_with_the_whole_budget_each_are_caught(self, monkeypatch):
         """One trip is counted in a cell and in its hour, and pays for both."""
         honest = TableShare.noise
@@ -296,6 +303,7 @@ class TestBlackBox:
         assert self.loss(2.0) > 2.0
 
 
+@pytest.mark.slow
 def test_a_release_is_read_and_checked(tmp_path):
     """It survives writing; cells that are missing or intervals of another width are found."""
     made = published(fleet([("A", 5, SOUTH_WEST, NORTH_EAST)]))

@@ -29,6 +29,7 @@ from voile_tests.publish.generalization.cut_tables import problem_of, tables
 small_k = st.integers(1, 4)
 
 
+@pytest.mark.slow
 @given(tables, small_k, st.sampled_from(["loss", "discernibility", "average-class-size"]))
 @settings(max_examples=40)
 def test_the_better_of_both_is_taken(rows: Any, k: int, objective: Any) -> None:
@@ -83,6 +84,7 @@ def _loss(problem: Problem, codes: NDArray[Any], division: list[list[int]], sets
     return loss_of_regions(problem, size.astype(np.int64), shown)
 
 
+@pytest.mark.slow
 @given(st.lists(tables.map(lambda rows: rows[0]), min_size=2, max_size=6), st.integers(2, 3))
 @settings(max_examples=40)
 def test_no_division_is_below_the_bound(rows: Any, k: int) -> None:
@@ -104,6 +106,7 @@ def test_the_bound_says_something() -> None:
     assert 0.01 < least_loss(problem, "loss") < auto(problem).loss  # type: ignore[union-attr]
 
 
+@pytest.mark.slow
 @given(tables, small_k, st.integers(1, 60))
 @settings(max_examples=60)
 def test_an_effort_that_ends_tells_what_it_left(rows: Any, k: int, effort: int) -> None:
@@ -135,6 +138,7 @@ def test_a_small_effort_is_kept() -> None:
 WIDE = 24
 
 
+@pytest.mark.slow
 def test_many_columns_are_published_by_default() -> None:
     """Twenty-four quasi-identifiers, of which no lattice could be searched: k holds."""
     draws = np.random.default_rng(1)

@@ -262,6 +262,7 @@ def test_losses_do_not_depend_on_the_way_to_a_node(small: Small, k: int) -> None
         assert together.evaluate(node) == Evaluator(problem).evaluate(node)
 
 
+@pytest.mark.slow
 def test_old_tables_make_room() -> None:
     """The tables that are kept stay within their number; results stay right."""
     columns = ((tuple(range(4)),) * 1 + ((0, 0, 1, 1),) * 11,) * 3

@@ -60,7 +60,14 @@ GOLDEN = {
 }
 
 
-@pytest.mark.parametrize(("parameters", "digest"), GOLDEN.items(), ids=str)
+@pytest.mark.parametrize(
+    ("parameters", "digest"),
+    [
+        pytest.param(*one, marks=pytest.mark.slow if "k-optimize" in str(one) else ())
+        for one in GOLDEN.items()
+    ],
+    ids=str,
+)
 def test_explicit_algorithms_keep_their_results(parameters: Any, digest: str) -> None:
     """The rows of a release are those that this version's predecessors published."""
     assert digest_of(dict(parameters)) == digest

@@ -121,6 +121,7 @@ def check(problem, solution, k):
             assert all(covers(region, texts[codes[column]]) for codes, _ in combinations)
 
 
+@pytest.mark.slow
 @given(st.data(), small_k, objectives, st.integers(0, 6))
 def test_one_column_is_optimal(data, k, objective, suppressible):
     """No division into intervals and suppressed values costs less."""
@@ -136,6 +137,7 @@ def test_one_column_is_optimal(data, k, objective, suppressible):
     check(problem, solution, k)
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(numbers, st.sampled_from("uvw")), min_size=1, max_size=16),
     small_k,

@@ -96,6 +96,7 @@ class Months:
         return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("least", [None, pytest.param(2, marks=pytest.mark.slow)])
 def test_no_set_that_all_releases_single_out_falls_short(tmp_path: Path, least: int | None) -> None:
     """Whoever follows every row by a serial number still finds k rows of a history, l values."""
@@ -121,6 +122,7 @@ def test_no_set_that_all_releases_single_out_falls_short(tmp_path: Path, least: 
         assert Ledger(folder / "ledger").verify() == []
 
 
+@pytest.mark.slow
 def test_who_has_all_releases_is_thought_of_by_the_risk_of_each(tmp_path: Path) -> None:
     """He looks for a person in a class; classes are counted here by the serial numbers of rows."""
     months, raised = Months(tmp_path), False
@@ -140,6 +142,7 @@ def test_who_has_all_releases_is_thought_of_by_the_risk_of_each(tmp_path: Path) 
     assert raised
 
 
+@pytest.mark.slow
 def test_an_engine_on_disk_keeps_the_promise_too(tmp_path: Path) -> None:
     """The same marks and draws, wherever the rows are; months may change engines."""
     pytest.importorskip("duckdb")
@@ -221,6 +224,7 @@ def test_who_goes_with_the_leavers_does_not_tell_their_values(
             assert weight / sum(found.values()) == Fraction(seen.count(value), len(seen))
 
 
+@pytest.mark.slow
 def test_rows_that_change_or_come_back_are_shown_no_more(tmp_path: Path) -> None:
     """Their new rows would be the same persons' in other groups."""
     months = Months(tmp_path)
@@ -237,6 +241,7 @@ def test_rows_that_change_or_come_back_are_shown_no_more(tmp_path: Path) -> None
     assert any("not shown, for good" in notice for notice in made.private.notices)
 
 
+@pytest.mark.slow
 def test_few_newcomers_wait_and_are_shown_with_the_next(tmp_path: Path) -> None:
     """Their number alone decides it."""
     months = Months(tmp_path)
@@ -249,6 +254,7 @@ def test_few_newcomers_wait_and_are_shown_with_the_next(tmp_path: Path) -> None:
     assert {"t100", "t101", "t200"} <= set(months.releases[-1]["tag"])
 
 
+@pytest.mark.slow
 def test_newcomers_who_lack_diversity_are_never_shown(tmp_path: Path) -> None:
     """Shown with later ones, they would be known to share a value."""
     months = Months(tmp_path, l=2)
@@ -261,6 +267,7 @@ def test_newcomers_who_lack_diversity_are_never_shown(tmp_path: Path) -> None:
     assert "t200" in set(months.releases[-1]["tag"])
 
 
+@pytest.mark.slow
 def test_a_release_that_was_lost_costs_nothing(tmp_path: Path) -> None:
     """Nobody saw who was new in it, or who went, so the next release may show them."""
     months = Months(tmp_path)
@@ -281,6 +288,7 @@ def test_a_release_that_was_lost_costs_nothing(tmp_path: Path) -> None:
     assert ledger.verify() == []
 
 
+@pytest.mark.slow
 def test_the_ledger_tells_of_groups_that_last(tmp_path: Path) -> None:
     """How many there are, and how many rows are not shown again; no ranges, for there are none."""
     months = Months(tmp_path)

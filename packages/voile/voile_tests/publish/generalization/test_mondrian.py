@@ -126,6 +126,7 @@ def _left(combinations, j, cut):
     return sum(n for codes, n in combinations if codes[j] <= cut)
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(numbers, numbers, numbers), min_size=1, max_size=40), small_k)
 def test_strict_groups_are_those_of_the_paper(rows, k):
     """Widest column first, cut at the median, both sides of k rows: as written down by hand."""

@@ -33,7 +33,7 @@ from voile.table.private import PrivateTable
 from voile.table.summaries import CombinationCounts, PublishedUnits
 from voile_base.errors import InfeasibleError
 from voile_base.randomness import Randomness
-from voile_testing.plugin import examples
+from voile_testing.plugin import examples, some_slow
 from voile_tests.models.small_persons import (
     Row,
     all_tables,
@@ -105,7 +105,7 @@ def assert_published_as_defined(
     assert groups_of(release) == sorted(sorted(row[2] for row in group) for group in wanted)
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("algorithm", some_slow(ALGORITHMS, {"flash", "ola", "k-optimize"}))
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_small_tables(algorithm: str, criterion: str) -> None:
     """A sample of them."""
@@ -192,6 +192,7 @@ CHECKED: dict[str, tuple[Criterion, Valid]] = {
 }
 
 
+@pytest.mark.slow
 def test_the_check_counts_and_weighs_the_persons_of_each_group() -> None:
     """Of a release by quasi-identifiers it says what definitions say, whatever decided on it."""
     found = dict.fromkeys(CHECKED, 0)
@@ -274,6 +275,7 @@ def shown_groups(release: pl.DataFrame, rows: list[tuple[str, int, str, str]]) -
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", [*ALGORITHMS, "relaxed"])
 @given(rows=STAYS, k=st.integers(2, 3))
 @settings(max_examples=examples(15))
@@ -306,6 +308,7 @@ WEIGHED: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asked", WEIGHED, ids=str)
 @pytest.mark.parametrize("algorithm", ["flash", "ola"])
 @given(rows=STAYS, share=st.sampled_from([0, 0.3]))

@@ -105,6 +105,7 @@ def test_partitions_show_what_each_group_needs(algorithm: Any) -> None:
     assert publication.release.method["decision"] == {"groups": frame["group"].n_unique()}
 
 
+@pytest.mark.slow
 @given(
     st.permutations(range(len(PEOPLE))), st.sampled_from([*FULL_DOMAIN, "mondrian", "k-optimize"])
 )

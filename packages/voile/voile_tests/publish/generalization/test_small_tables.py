@@ -298,6 +298,7 @@ def test_small_tables(name: str) -> None:
     assert assert_decided(ANY[name], all_tables(4)[::9]) or name == "three"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OF_PERSONS)
 def test_persons_of_all_tables(name: str) -> None:
     """Every table of up to seven rows, by every algorithm; sensitive values do not count."""

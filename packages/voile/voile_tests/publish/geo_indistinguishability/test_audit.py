@@ -117,11 +117,13 @@ class TestPlanarLaplace:
         nearer = np.hypot(east - self.EAST, north) - np.hypot(east, north)
         return np.asarray(nearer.sum(axis=1) > 0.8 * 2 * self.EAST)
 
+    @pytest.mark.slow
     def test_the_loss_stays_below_the_claim(self):
         """And comes near to it: the audit looks where the loss is."""
         loss, claim = self.loss(0.005)
         assert 0.7 * claim < loss <= claim
 
+    @pytest.mark.slow
     def test_less_noise_is_caught(self):
         """With 30 % less noise the same audit finds more than is claimed."""
         loss, claim = self.loss(0.005 * LESS)
@@ -154,10 +156,12 @@ class TestCorrelatedGaussian:
         middle = (np.array(self.STEPS) @ direction) / 2
         return power_bound(two > middle, one > middle, self.mu())
 
+    @pytest.mark.slow
     def test_the_power_stays_below_the_claim(self):
         """The best test is no better than mu allows, and nearly as good."""
         assert -0.03 < self.breach(0.005) <= 0
 
+    @pytest.mark.slow
     def test_less_noise_is_caught(self):
         """With 30 % less noise the best test is better than mu allows."""
         assert self.breach(0.005 * LESS) > 0
@@ -226,10 +230,12 @@ class TestGaussianField:
         middle = np.array([self.EAST / 2, self.EAST / 2 + self.APART]) @ direction
         return power_bound(tests[1] > middle, tests[0] > middle, self.mu())
 
+    @pytest.mark.slow
     def test_the_power_stays_below_mu(self):
         """The best test of a move is no better than mu allows, and nearly as good."""
         assert -0.1 < self.breach(0.005) <= 0
 
+    @pytest.mark.slow
     def test_less_noise_is_caught(self):
         """With 30 % less noise the best test is better than mu allows."""
         assert self.breach(0.005 * LESS) > 0
@@ -264,10 +270,12 @@ class TestRemainingDistance:
         ]
         return least_loss(events[0], events[1])
 
+    @pytest.mark.slow
     def test_the_loss_stays_below_the_claim(self):
         """And comes near to it."""
         assert 1.15 < self.loss(0.005) <= 1.5
 
+    @pytest.mark.slow
     def test_less_noise_is_caught(self):
         """With 30 % less noise the same event loses more than is claimed."""
         assert self.loss(0.005 * LESS) > 1.5
@@ -353,11 +361,13 @@ class TestRoadZones:
         inside = np.maximum(np.abs(east[:, 0]), np.abs(north[:, 0])) < 5_500
         return np.asarray(inside & (nearer @ np.array([self.FAR, self.DENSE]) > cut))
 
+    @pytest.mark.slow
     def test_the_loss_of_planar_laplace_noise_stays_below_the_claim(self, town):
         """The epsilons of both zones add up to the loss, and nearly reach it."""
         loss, claim = self.laplace_loss(town, 1.0)
         assert 0.65 * claim < loss <= claim
 
+    @pytest.mark.slow
     def test_less_planar_laplace_noise_is_caught(self, town):
         """With 30 % less noise in all zones the same audit finds more than is claimed."""
         loss, claim = self.laplace_loss(town, LESS)

@@ -57,6 +57,7 @@ def shown(publication: Publication) -> np.ndarray:
     return places.reshape(frame["trip"].n_unique(), -1, 2)
 
 
+@pytest.mark.slow
 def test_a_release_is_sound_and_says_its_law(tmp_path: Path) -> None:
     """Checked, written and read again; the law is read from it, and the vehicle is not shown."""
     release = published(stays=0.7, length=800, period=14, tau=60).release
@@ -255,6 +256,7 @@ def left_of(noise: np.ndarray) -> float:
     return float(np.hypot(*noise.mean(axis=1).T).mean() / np.hypot(*noise[:, 0].T).mean())
 
 
+@pytest.mark.slow
 def test_the_mean_of_a_fleet_at_a_depot_stays_away() -> None:
     """20 vans of each of 150 fleets: at least .75 of one report's error; each by itself: below .35.
 
@@ -264,6 +266,7 @@ def test_the_mean_of_a_fleet_at_a_depot_stays_away() -> None:
     assert left_of(at_a_depot(20, 150, shared=0)) < 0.35
 
 
+@pytest.mark.slow
 def test_vehicles_without_fleets_are_of_one_and_fleets_share_nothing() -> None:
     """Means of two fleets are uncorrelated; without the column all vans share .6 of the variance.
 

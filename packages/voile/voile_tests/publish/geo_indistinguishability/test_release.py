@@ -32,6 +32,7 @@ from voile_geo.planar.costs import (
 from voile_geo.planar.pricing import TripPrice, total_epsilons
 from voile_geo.planar.steps import corrected_epsilon, turn_constant, turn_deviation
 from voile_geo.roads.reading import read_roads
+from voile_testing.plugin import some_slow
 from voile_tests.publish.geo_indistinguishability.trucks import (
     PARIS,
     PLAN,
@@ -192,7 +193,7 @@ def test_zones_by_true_positions_are_not():
     [
         ("planar-laplace", 0.0, 2),
         ("planar-laplace", 60.0, 2),
-        ("correlated-gaussian", -45.0, 2),
+        pytest.param("correlated-gaussian", -45.0, 2, marks=pytest.mark.slow),
         ("angle-selection", 60.0, 2),
     ],
 )
@@ -288,7 +289,12 @@ def by_roads(folder: Path, frame: pl.DataFrame | None = None, **given) -> Public
     return published(frame=frame, epsilon=None, roads=str(write_town(folder)), **given)
 
 
-@pytest.mark.parametrize("mechanism", ["correlated-gaussian", "planar-laplace", "angle-selection"])
+@pytest.mark.parametrize(
+    "mechanism",
+    some_slow(
+        ["correlated-gaussian", "planar-laplace", "angle-selection"], {"correlated-gaussian"}
+    ),
+)
 def test_radii_by_roads(mechanism, tmp_path):
     """Each report has the zone of the position published before it, by the map; all is stated."""
     given = EVERY[mechanism]

@@ -65,6 +65,7 @@ def test_correlated_noise_of_a_vehicle_adds_up():
     assert found == pytest.approx(gaussian_epsilon((3 * trip) ** 0.5, 1e-5), rel=1e-5)
 
 
+@pytest.mark.slow
 def test_reports_are_left_out_and_counted():
     """By time, by what is published, and to what a budget buys: the release says how many."""
     made = published(every="2 min")
@@ -86,6 +87,7 @@ def test_reports_are_left_out_and_counted():
     assert shown[0] == shown[1] == shown[2] < shown[3]
 
 
+@pytest.mark.slow
 def test_positions_do_not_move_what_is_left_out_by_time():
     """The times that are published are the same wherever the truck was."""
     elsewhere = fleet().with_columns(pl.col("latitude") + 0.3)

@@ -112,6 +112,7 @@ def _alike(cells: Cells, hidden: np.ndarray, k: int) -> bool:
     return True
 
 
+@pytest.mark.slow
 @given(TABLES, st.integers(2, 3), st.sampled_from([None, 0, 1, 2]))
 def test_no_other_choice_of_cells_costs_less(rows, k, limit):
     """All choices of all sets of columns are tried, also where a column has a limit."""

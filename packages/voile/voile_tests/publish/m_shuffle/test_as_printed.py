@@ -34,6 +34,7 @@ def published(**method):
     return made.release
 
 
+@pytest.mark.slow
 def test_random_starts_miss_the_best_four_clusters_in_five_of_six_runs():
     """All 11,880 ordered starts, one by one, give 84.31 %; 2,000 draws come within four errors.
 
@@ -67,6 +68,7 @@ def test_each_iteration_lowers_the_squares_until_nothing_changes():
         assert (apart[np.arange(len(numbers)), own] <= apart.min(axis=1) + 1e-9).all()
 
 
+@pytest.mark.slow
 def test_starts_are_different_rows_each_as_likely():
     """Of three rows on two numbers, two starts fall on one number in a third of all draws.
 
@@ -104,6 +106,7 @@ def test_every_release_states_the_papers_p_table():
         assert decision["log_p_table"] == pytest.approx(expected, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_a_random_start_is_the_seeds_choice_and_said_in_the_release():
     """The same seed gives the same clusters; among seeds they differ."""
     plan = parse_plan(

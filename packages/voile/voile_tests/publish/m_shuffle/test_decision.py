@@ -116,6 +116,7 @@ def expected_release(frame, cluster, permuted):
     return np.array([left.count(cell) for cell in right]), np.array(list(right.values()))
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(60))
 @given(tiny, st.sampled_from([0.3, 0.8, 2]), st.sampled_from([-2, -5, -9]))
 def test_the_automatic_choice_is_the_first_that_keeps_to_both_limits(rows, most, log_probability):

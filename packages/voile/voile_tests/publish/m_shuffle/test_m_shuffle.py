@@ -59,6 +59,7 @@ def test_rows_really_come_apart():
     assert sum(row in private for row in shown.select(frame.columns).rows()) < 75
 
 
+@pytest.mark.slow
 def test_rows_come_back_together_as_often_as_is_stated():
     """Over 150 releases, the share of rows with their own zip code is the stated chance.
 

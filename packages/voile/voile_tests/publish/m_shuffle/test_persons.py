@@ -80,6 +80,7 @@ def assert_published_as_defined(table: Sequence[Row], times: Sequence[int] = (1,
     assert sizes == [len(cluster) for cluster in clusters_of(table)]
 
 
+@pytest.mark.slow
 def test_small_tables() -> None:
     """A sample of them."""
     for table in all_tables(5)[11::60]:
@@ -114,6 +115,7 @@ def chosen(rows: list[tuple[str, str, str, int]], method: dict[str, Any]) -> Pub
     return make_release(frame, plan, seed=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "method",
     [
@@ -148,6 +150,7 @@ def test_repeating_all_rows_changes_no_choice(
     assert all(len(here) >= 2 for here in patients.values())
 
 
+@pytest.mark.slow
 @given(rows=STAYS)
 @settings(max_examples=10)
 def test_persons_of_one_row_each_are_rows(rows: list[tuple[str, str, str, int]]) -> None:

@@ -78,6 +78,7 @@ def test_scikit_learn_finds_nothing_better(clusters):
     assert found.cost[-1] <= lloyd.inertia_ * (1 + 1e-9)
 
 
+@pytest.mark.slow
 def test_random_starts_miss_what_is_found_exactly():
     """Of 12 salaries in 4 clusters, Lloyd's algorithm misses the optimum in over half its starts.
 

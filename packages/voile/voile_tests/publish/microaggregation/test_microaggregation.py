@@ -78,6 +78,7 @@ def test_the_release_of_the_reference_data_states_its_loss(shared_data: Path) ->
     assert shown.mean().row(0) == pytest.approx(frame.mean().row(0), rel=1e-6)
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(st.integers(0, 12), st.integers(1, 3)), min_size=1, max_size=8),
     st.integers(2, 4),
@@ -107,6 +108,7 @@ def test_one_column_is_grouped_as_no_other_way_betters(pairs, k):
     assert squares(found) == pytest.approx(min(every), abs=1e-9)
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.tuples(st.integers(0, 5), st.integers(0, 5), st.integers(1, 4)), min_size=1, max_size=40
@@ -136,6 +138,7 @@ def test_moving_points_between_groups_never_costs():
     assert better < plain / 3
 
 
+@pytest.mark.slow
 def test_many_points_are_grouped_by_blocks_at_a_small_cost():
     """Ten thousand points in blocks lose at most a tenth more than when all are compared."""
     draws = np.random.default_rng(4)
@@ -249,6 +252,7 @@ def test_an_adversary_finds_fewer_people_the_larger_k_is():
     assert found[1] <= 1 / 20
 
 
+@pytest.mark.slow
 def test_every_measure_measures_it_or_says_why_not():
     """Numbers and texts; what is lost of each column grows with k."""
     frame = _people(300)

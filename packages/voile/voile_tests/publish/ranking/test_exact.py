@@ -24,6 +24,7 @@ def published_targets(remnant, terms, outcome):
     return int(remnant.targets(terms.batch)[members[members < remnant.tops]].sum())
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(200), deadline=None)
 @given(questions())
 def test_the_optimum_equals_the_best_of_all_boxes(question):
@@ -35,6 +36,7 @@ def test_the_optimum_equals_the_best_of_all_boxes(question):
     assert published_targets(remnant, terms, outcome) == best
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(100), deadline=None)
 @given(questions())
 def test_without_other_rows_the_optimum_is_that_of_boxes_of_top_rows(question):

@@ -93,6 +93,7 @@ class Months:
         return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1])
 def test_no_set_that_all_releases_single_out_falls_short(tmp_path: Path, seed: int) -> None:
     """Whoever follows every row by a serial number still finds k rows of a history, l values."""
@@ -129,6 +130,7 @@ def narrowed(series: SmallSeries, least: int) -> tuple[int, int]:
     return len(left), sum(len(values) < least for each in left.values() for values in each)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_nobody_is_narrowed_by_all_tables_that_explain_the_releases(seed: int) -> None:
     """Somebody who knows all but the illnesses, and the algorithm, leaves everybody l of them."""
@@ -146,6 +148,7 @@ def test_nobody_is_narrowed_in_longer_series(seed: int) -> None:
         assert not narrowed(series, L)[1]
 
 
+@pytest.mark.slow
 def test_the_enumeration_finds_who_is_narrowed() -> None:
     """Where people who were found alike are shown with later ones, it says so."""
     series = SmallSeries(
@@ -168,6 +171,7 @@ def like(first: int, marks: Sequence[int], b: str = "best") -> pl.DataFrame:
     return rows.with_columns(**given)
 
 
+@pytest.mark.slow
 def test_newcomers_among_the_best_wait_for_each_other(tmp_path: Path) -> None:
     """One alone changes nothing that is shown; k of them who fit a box are shown together."""
     months = Months(tmp_path, top=8, precision=0.9, batch=4)
@@ -181,6 +185,7 @@ def test_newcomers_among_the_best_wait_for_each_other(tmp_path: Path) -> None:
     assert {"t200", "t300", "t301"} <= set(months.releases[2]["tag"])
 
 
+@pytest.mark.slow
 def test_a_box_shows_what_it_first_showed(tmp_path: Path) -> None:
     """Nothing that is published of those who stay changes from month to month."""
     months = Months(tmp_path)
@@ -193,6 +198,7 @@ def test_a_box_shows_what_it_first_showed(tmp_path: Path) -> None:
     assert now.join(before, on=before.columns, how="anti").is_empty()
 
 
+@pytest.mark.slow
 def test_boxes_that_are_not_precise_are_not_shown_until_they_are(tmp_path: Path) -> None:
     """Of all rows in each box the share that is promised is among the best on that day."""
     months = Months(tmp_path)
@@ -218,6 +224,7 @@ def test_boxes_that_are_not_precise_are_not_shown_until_they_are(tmp_path: Path)
             assert best.filter(inside).mean() >= 0.5
 
 
+@pytest.mark.slow
 def test_what_a_release_says_of_a_box_does_not_change_with_one_newcomer(tmp_path: Path) -> None:
     """Neither the precision that it has on a day, nor the share of the best that is shown."""
     months = Months(tmp_path, top=8, batch=4)
@@ -228,6 +235,7 @@ def test_what_a_release_says_of_a_box_does_not_change_with_one_newcomer(tmp_path
     assert {group["precision"] for group in first["groups"]} == {0.5}
 
 
+@pytest.mark.slow
 def test_boxes_of_people_who_are_alike_are_never_shown(tmp_path: Path) -> None:
     """Not even when others have joined: they would be known to share a value."""
     months = Months(tmp_path, top=8, precision=0.9, batch=4)
@@ -240,6 +248,7 @@ def test_boxes_of_people_who_are_alike_are_never_shown(tmp_path: Path) -> None:
     assert {"t200", "t201", "t202"} <= set(months.releases[1]["tag"])
 
 
+@pytest.mark.slow
 def test_a_plan_may_name_its_columns_in_another_order(tmp_path: Path) -> None:
     """Boxes still show what they showed, each column its own."""
     table = people(0, 70, 4).with_columns(c=pl.col("a") * 100)
@@ -278,6 +287,7 @@ def test_what_a_series_cannot_keep_is_refused(
         Months(tmp_path, **asked).publish(people(0, 70, 1))
 
 
+@pytest.mark.slow
 def test_other_terms_and_tables_without_a_box_are_refused(tmp_path: Path) -> None:
     """Neither another k, nor a release that shows nothing."""
     months = Months(tmp_path)
@@ -295,6 +305,7 @@ def test_a_series_needs_a_ledger() -> None:
         publisher_for(plan_of(top=4)).publish(None)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_a_clock_that_goes_back_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Releases follow each other in time, and the message says which one came before."""
     months = Months(tmp_path)

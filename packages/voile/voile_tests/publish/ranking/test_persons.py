@@ -25,6 +25,7 @@ from voile.table.decisions import Grouping, Treatment
 from voile.table.opening import open_frame
 from voile_base.errors import InfeasibleError, InputError
 from voile_base.randomness import Randomness
+from voile_testing.plugin import some_slow
 from voile_tests.models.small_persons import (
     Row,
     all_tables,
@@ -36,6 +37,7 @@ from voile_tests.models.small_persons import (
 )
 
 SEARCHES = get_args(SearchName)
+SLOW_SEARCHES = set(SEARCHES) - {"auto", "exact", "peeling-ratio"}
 SCORES = {"x": 1, "y": 2, "z": 3}
 ROLES = Roles(
     ranking=("score",),
@@ -118,7 +120,7 @@ def assert_published_as_defined(
             assert counted >= PRECISION
 
 
-@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("search", some_slow(SEARCHES, SLOW_SEARCHES))
 @pytest.mark.parametrize("l", [None, 2])
 def test_small_tables(search: str, l: int | None) -> None:
     """A sample of them."""
@@ -126,6 +128,7 @@ def test_small_tables(search: str, l: int | None) -> None:
         assert_published_as_defined(table, search, 2, 2, l)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["entropy", "recursive"])
 def test_persons_weigh_one_in_each_group(kind: str) -> None:
     """Whatever rows they have elsewhere: each published group is diverse as defined."""
@@ -175,7 +178,7 @@ def stays(rows: list[tuple[str, int, int, str]], roles: Roles = STAY_ROLES) -> A
     return open_frame(pl.DataFrame(rows, schema=columns, orient="row"), Plan(roles))
 
 
-@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("search", some_slow(SEARCHES, SLOW_SEARCHES))
 @given(rows=STAYS, ties=st.sampled_from(["top", "none"]))
 @settings(max_examples=7)
 def test_repeating_all_rows_changes_no_decision(
@@ -198,7 +201,7 @@ def test_repeating_all_rows_changes_no_decision(
     assert again.sort(again.columns).equals(both.sort(both.columns))
 
 
-@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("search", some_slow(SEARCHES, SLOW_SEARCHES))
 @given(rows=STAYS, ties=st.sampled_from(["top", "none"]))
 @settings(max_examples=4)
 def test_persons_of_one_row_each_are_rows(

@@ -135,6 +135,7 @@ TERMS = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("search", SEARCHES)
 @settings(max_examples=examples(25))
 @given(rows=TABLES, terms=TERMS, more=st.integers(0, 8), signs=st.sampled_from([(1, 1), (1, -1)]))
@@ -202,6 +203,7 @@ def least_common(cities):
     return "France" if set(cities) <= {"Lyon", "Nice"} else "*"
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(20))
 @given(order=st.permutations(range(10)), search=st.sampled_from(SEARCHES))
 def test_the_order_of_rows_changes_nothing(order, search):
@@ -484,6 +486,7 @@ def test_an_expression_ranks_as_weights_do():
         assert [end + 50 for end in expressed["score"]] == weighted["score"]
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(30))
 @given(
     rows=st.lists(
@@ -597,6 +600,7 @@ def test_the_release_says_all_that_a_reader_needs():
     json.dumps({**release.method, **document})
 
 
+@pytest.mark.slow
 def test_grasp_depends_on_the_seed_alone():
     """The same seed gives the same release; another may give another."""
     frame, plan = uniform(seed=0, rows=4000)

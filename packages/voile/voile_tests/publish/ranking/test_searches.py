@@ -68,6 +68,7 @@ def test_the_order_of_the_rows_decides_nothing(name):
     assert found[0] == found[1]
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(100), deadline=None)
 @given(questions())
 def test_no_search_finds_a_group_where_the_exact_one_proves_there_is_none(question):

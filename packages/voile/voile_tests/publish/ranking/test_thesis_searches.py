@@ -172,6 +172,7 @@ def test_the_work_ends_a_search_and_counts_boxes():
     assert helped
 
 
+@pytest.mark.slow
 def test_an_exchange_that_outgrows_the_work_ends_at_once():
     """Of 60 rows 30 at a time there are 10**17 ways; nothing is listed."""
     values = np.random.default_rng(1).integers(0, 10**6, (3000, 4))
