@@ -365,6 +365,14 @@ def test_grids_are_known_by_their_two_axes(tmp_path):
     assert "position" not in _text(tmp_path, n_beds=[10_000 + r % 40 for r in range(ROWS)])
 
 
+def test_moments_in_seconds_are_no_numbers_of_records(tmp_path):
+    """A column whose name speaks of time counts from 1970; of another name it stays out."""
+    moments = [1_736_151_101 + r * 7_919 % 86_400 for r in range(ROWS)]
+    assert "sys_upd_ts" in _published(_text(tmp_path, sys_upd_ts=moments))
+    assert "event_ts" in _published(_text(tmp_path, event_ts=[1000 * one + 7 for one in moments]))
+    assert "zz" not in _published(_text(tmp_path, zz=moments))
+
+
 def test_kinds_of_settlements_before_their_names_are_no_initials(tmp_path):
     """A small one is a village, as in "д. Ясенів"; a person has a capital."""
     names = [

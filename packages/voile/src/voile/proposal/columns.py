@@ -46,6 +46,7 @@ from voile.recognisers.codes import (
     are_diagnoses,
     are_drawn_sparsely,
     are_listed,
+    are_moments,
     are_of_things,
     are_versions,
     have_thin_ends,
@@ -250,8 +251,7 @@ def _constant(details: ColumnDetails, look: ColumnLook, kind: Kind) -> ColumnPro
     if found is not None and found.group != "movement":
         return of_recognition(details, found)
     dated = details.profile.type not in {"text", "integer", "decimal"} or look.is_dated
-    named = looks_like_full_names(texts) and are_named(texts)
-    named = named and kind != "geography"
+    named = kind != "geography" and looks_like_full_names(texts) and are_named(texts)
     if not dated and (named or told_within(texts) or are_of_things(texts, shared=True)):
         return ColumnProposal(details, "drop", kind, "one name or number of something in all rows")
     if not look.is_shared():
@@ -358,6 +358,8 @@ def _date(details: ColumnDetails, called: str) -> ColumnProposal | None:
         why = "a date of birth, which others know"
     if details.profile.type in {"date", "datetime", "time"}:
         return ColumnProposal(details, "quasi", "date", why)
+    if are_moments(details.look()):
+        return ColumnProposal(details, "quasi", "number", "moments, counted from 1970 on")
     if not details.date_formats:
         return None
     first, *others = details.date_formats

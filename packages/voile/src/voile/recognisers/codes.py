@@ -36,6 +36,7 @@ __all__ = [
     "are_diagnoses",
     "are_drawn_sparsely",
     "are_listed",
+    "are_moments",
     "are_of_things",
     "are_versions",
     "have_thin_ends",
@@ -444,6 +445,22 @@ def are_accounts(name: str, texts: Sequence[str], *, bands: bool) -> bool:
     long = len(figures) == len(texts) and len({len(text) for text in figures}) == 1
     unround = share_of(figures, lambda text: len(text) >= _ACCOUNT and text[-2:] != "00")
     return long and unround > ALONE / 2
+
+
+def are_moments(look: ColumnLook) -> bool:
+    """Whether whole numbers count seconds or thousandths from 1970 on, as their name says, too."""
+    low, high = look.extremes or (0, 0)
+    within = any(_FROM_2001 * unit <= low <= high <= _TO_2036 * unit for unit in (1, 1000))
+    return look.type == "integer" and within and fits(_OF_TIMES, words_of(look.name))
+
+
+_FROM_2001, _TO_2036 = 1_000_000_000, 2_082_758_400
+_OF_TIMES = (
+    *("ts", "tstamp", "timestamp*", "time", "*time", "datetime", "epoch*", "unix*", "utc", "at"),
+    *("date", "created", "updated", "modified", "seen", "login", "*zeit*", "*datum", "fecha"),
+    *("hora", "heure", "ora", "tijd", "czas", "zaman", "aika", "tid", "waktu"),
+)
+"""Words of columns that hold a moment."""
 
 
 def run_without_gaps(look: ColumnLook, *, listed: bool) -> bool:
