@@ -270,7 +270,7 @@ def test_nothing_is_to_hand_over_before_it_is_signed(project: Project) -> None:
     assert "Each person fits at least <strong>" in page
     assert "<dt>Hand over</dt>" not in page
     assert page.count("<dt>Not to hand over</dt>") == 2
-    assert "2 releases of the same table stand already" in page
+    assert "What is published now would stand beside releases" in page
     ledger = visitor.get("/p/people/ledger").text
     assert ledger.count("<td>not signed</td>") == 2
     visitor.post("/p/people/releases/001/withdraw")

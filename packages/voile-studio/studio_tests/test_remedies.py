@@ -74,6 +74,17 @@ def test_following_the_remedies_of_groups_meets_every_template(tmp_path: Path) -
     assert left == []
 
 
+def test_a_release_of_a_series_is_not_told_to_change_what_its_series_keeps() -> None:
+    """k, roles and levels are those of its first release: what is left is said in their place."""
+    missed = asdict(
+        Ruling("risk", "singling out", passed=False, why="", value=0.3, limit=0.2, side="most")
+    )
+    alone, later = (remedy_of(missed, in_series=each)[0] for each in (False, True))
+    assert "larger k" in alone
+    assert "larger k" not in later
+    assert "policy" in later
+
+
 def test_what_is_met_needs_no_remedy() -> None:
     """And what is measured and straddles its limit says so."""
     risk = Ruling("risk", "singling out", passed=True, why="", value=0.0, limit=0.1, side="most")

@@ -165,6 +165,10 @@ _MORE_PRIVATE = (
     "On Try choose a larger k; on Plan set coarser levels or give columns the role “leave out”. A "
     "method with differential privacy on Try bounds it for certain."
 )
+_LATER_IN_SERIES = (
+    "k, roles and levels stay as in the first release of the series. What is left is a policy for "
+    "recipients who are bound by more, or to wait until the table has grown."
+)
 _CONCRETE = {
     "group-size": ("k", "Groups of k = {limit:.0f} persons or more."),
     "diversity": ("l", "At least l = {limit:.0f} different values in each group."),
@@ -193,10 +197,11 @@ _BY_GROUP = ("prosecutor", "journalist", "marketer")
 """Attacks whose probability is one over those who look alike."""
 
 
-def remedy_of(ruling: Document) -> tuple[str, Document]:
+def remedy_of(ruling: Document, *, in_series: bool = False) -> tuple[str, Document]:
     """What would meet a criterion that is not met, as ``verdict.json`` has it; empty if it is met.
 
-    Beside it the parameter of the method that would, none where no parameter does.  Nothing is
+    Beside it the parameter of the method that would, none where no parameter does: releases of a
+    series (``in_series``) keep theirs.  Nothing is
     known of criteria of other packages but what they say themselves.
     """
     if ruling["passed"]:
@@ -211,6 +216,7 @@ def remedy_of(ruling: Document) -> tuple[str, Document]:
         key, told = _CONCRETE[kind]
         return told.format(limit=limit), {key: limit if key == "t" else round(limit)}
     remedy = _GENERAL.get(kind, "").format(limit=limit or 0)
+    remedy = _LATER_IN_SERIES if in_series and remedy == _MORE_PRIVATE else remedy
     if remedy and value is not None and limit is not None and _is_within(ruling):
         return (
             "The figure passes and its interval does not: more people make the interval narrower. "

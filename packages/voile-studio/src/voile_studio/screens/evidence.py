@@ -256,6 +256,7 @@ def _release(project: Project, folder: Path) -> dict[str, object] | None:
     passed = [ruling for ruling in rulings if ruling["passed"]]
     labelled = [(one, label_of(one, statements)) for one in (*missed, *waiting, *passed)]
     otherwise = {one.says: one.contradiction for one in statements if not one.is_settled}
+    in_series = bool(statement.get("series"))
     return {
         "name": folder.name,
         "folder": project.named(folder),
@@ -263,7 +264,11 @@ def _release(project: Project, folder: Path) -> dict[str, object] | None:
         "waiting": waiting,
         "waits": waits_told(waiting, statements),
         "changes": changes_of(project, failed),
-        "hints": Counter(remedy_of(one)[0] for one in failed if not otherwise.get(one["asks"])),
+        "hints": Counter(
+            remedy_of(one, in_series=in_series)[0]
+            for one in failed
+            if not otherwise.get(one["asks"])
+        ),
         "search": search_of(project, folder),
         "record": record,
         "attacks": [(attack, rates_of(attack)) for attack in record.attacks],
@@ -280,7 +285,7 @@ def _release(project: Project, folder: Path) -> dict[str, object] | None:
         "columns": list(statement.get("types") or {}),
         "losses": _losses(record),
         "attempts": {(risk["risk"], risk["of"]): risk["targets"] for risk in record.risks},
-        "in_series": bool(statement.get("series")),
+        "in_series": in_series,
         "files": sorted(path.name for path in (folder / "release").glob("*")),
         "check": project.jobs.latest(f"check-{folder.name}"),
         "verdict": verdict,

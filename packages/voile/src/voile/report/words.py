@@ -354,7 +354,7 @@ class ReidentificationRisk:
     where: str
     """On what that was counted."""
     in_series: bool = False
-    """Whether that intruder has all releases of a series, of which comparing them tells more."""
+    """Whether that intruder has the releases of a series until this one."""
     upper_bound: bool = False
     """Whether ``mean`` is a bound, which no intruder may reach."""
 
@@ -369,7 +369,7 @@ class ReidentificationRisk:
         odds = f" (one in {self.persons})" if self.persons > 1 else ""
         worst = f"at most {percent(self.worst)}{odds} for an intruder who knows the "
         worst += "quasi-identifiers alone"
-        worst += " and has all releases of the series" if self.in_series else ""
+        worst += " and has the releases of the series until this one" if self.in_series else ""
         mean = (
             f"{figure_told(percent(self.mean), upper_bound=self.upper_bound)}, the chance over all "
             "persons of choosing theirs among the rows "
