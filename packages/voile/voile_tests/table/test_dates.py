@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import polars as pl
@@ -148,7 +148,8 @@ def test_a_format_belongs_to_dates() -> None:
 @pytest.mark.parametrize("date_format", USUAL_FORMATS)
 def test_usual_formats_read_what_they_write(date_format: str) -> None:
     """Every usual format reads back its own texts, and nothing shorter."""
-    moments = [datetime(2014, 10, 13, 17, 45), datetime(1999, 2, 1, 5, 0)]
+    zone = UTC if "%z" in date_format else None
+    moments = [datetime(2014, 10, 13, 17, 45, tzinfo=zone), datetime(1999, 2, 1, 5, tzinfo=zone)]
     read = date_form(date_format).read(pl.Series([each.strftime(date_format) for each in moments]))
     days = [each.date() for each in moments]
     assert read.to_list() == (moments if read.dtype == pl.Datetime else days)
