@@ -38,7 +38,7 @@ from voile.proposal.columns import (
 from voile.proposal.layout import marks_of
 from voile.recognisers.codes import FINELY_WRITTEN
 from voile.recognisers.recognition import on_a_grid
-from voile.recognisers.telling import proper_words
+from voile.recognisers.telling import of_staff, proper_words
 from voile.recognisers.values import share_of
 from voile.schema.names import (
     DEVICE_STATE,
@@ -460,6 +460,8 @@ def _proposed(each: ColumnDetails, stems: Mapping[str, str], persons: int | None
     by_name = propose_column(each, stems[name], beside, persons)
     if not each.label:
         return by_name
+    if may_be := of_staff(each.label, each.sample):
+        return unclear(each, by_name.kind, may_be)
     labelled = replace(each, profile=replace(each.profile, name=each.label))
     by_label = replace(propose_column(labelled, None, beside, persons), details=each)
     told = by_label.recognition is not None and len(words_of(each.label)) <= _SHORT
