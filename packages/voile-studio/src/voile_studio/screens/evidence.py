@@ -241,6 +241,14 @@ def policies(project: Project) -> list[PolicyChoice]:
     return [*_shipped(), *own]
 
 
+def _hints(
+    failed: Sequence[Document], otherwise: Mapping[str, str], *, in_series: bool
+) -> Counter[str]:
+    """How many criteria each remedy is for, of those that nothing contradicts."""
+    left = (one for one in failed if not otherwise.get(one["asks"]))
+    return Counter(remedy_of(one, in_series=in_series)[0] for one in left)
+
+
 def _release(project: Project, folder: Path) -> dict[str, object] | None:
     try:
         record = read_record(folder / "private" / "record.json")
@@ -264,11 +272,7 @@ def _release(project: Project, folder: Path) -> dict[str, object] | None:
         "waiting": waiting,
         "waits": waits_told(waiting, statements),
         "changes": changes_of(project, failed),
-        "hints": Counter(
-            remedy_of(one, in_series=in_series)[0]
-            for one in failed
-            if not otherwise.get(one["asks"])
-        ),
+        "hints": _hints(failed, otherwise, in_series=in_series),
         "search": search_of(project, folder),
         "record": record,
         "attacks": [(attack, rates_of(attack)) for attack in record.attacks],

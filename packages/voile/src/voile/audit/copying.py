@@ -218,21 +218,20 @@ def _scores(
     columns, kept = beside.columns, beside.rows_alone
     nearest = NearestRows.of(columns)
     cells = [column.cell[kept] for column in columns]
-    as_cells = [column.as_cell for column in columns]
     every = [[column.value[side] for column in columns] for side in (ORIGINAL, CONTROL)]
     most = [nearest.most(values) for values in every]
     asked = _asked_rows(beside, out, most, len(kept), draws)
     reference = [
-        [shown[code[rows]] for shown, code in zip(as_cells, values, strict=True)]
+        [column.as_cell[code[rows]] for column, code in zip(columns, values, strict=True)]
         for values, rows in zip(every, asked, strict=True)
     ]
     units = [unit[rows] for unit, rows in zip(beside.units, asked, strict=True)]
     fits, closer = [], []
-    for side, rows in enumerate(asked):
-        values, unit = [value[rows] for value in every[side]], units[side]
+    people = [[value[rows] for value in every[side]] for side, rows in enumerate(asked)]
+    for side, values in enumerate(people):
         fits.append(nearest.closest(values, cells))
         among = [
-            nearest.closest(values, shown, (unit, units[at]))
+            nearest.closest(values, shown, (units[side], units[at]))
             if at == side
             else nearest.closest(values, shown)
             for at, shown in enumerate(reference)
@@ -244,9 +243,7 @@ def _scores(
         "other people": closer,
         "people as rare": _unusual(fits, best),
         "what agrees": _agreeing_rows(columns, kept, asked),
-        "rows with and without": NearestRows.of(columns, kernels=True).likelier(
-            [[value[rows] for value in every[side]] for side, rows in enumerate(asked)], cells
-        ),
+        "rows with and without": NearestRows.of(columns, kernels=True).likelier(people, cells),
     }
     if alike and find_spec("sklearn"):
         by_row["boosted trees"] = _by_trees(beside, kept, asked, draws)
@@ -257,11 +254,12 @@ def _scores(
     for name, names in known.items():
         places = [at for at, c in enumerate(columns) if c.name in names]
         if 1 < len(places) < len(columns):
-            by = [columns[at] for at in places]
-            by_row[f"{BY_KNOWN} {name}"] = _exactly(by, nearest.only(places), kept, asked)
-    found = {}
-    for name, (own, other) in by_row.items():
-        found[name] = _of_persons(units[0], own), _of_persons(units[1], other)
+            some = [columns[at] for at in places]
+            by_row[f"{BY_KNOWN} {name}"] = _exactly(some, nearest.only(places), kept, asked)
+    found = {
+        name: (_of_persons(units[0], own), _of_persons(units[1], other))
+        for name, (own, other) in by_row.items()
+    }
     return asked[ORIGINAL][np.unique(units[ORIGINAL], return_index=True)[1]], found
 
 

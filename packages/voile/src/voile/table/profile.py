@@ -171,8 +171,7 @@ _DATA = re.compile(r"[-+]?\d+[.,]\d+|\d{1,4}[./-]\d{1,2}[./-]\d{1,4}.*|\S+@\S+\.
 """Names of columns that no table has: numbers, dates, addresses."""
 _SHORT = 2
 """Characters of a mark that is no usual one, and stands in few rows: longer ones are words."""
-_FEW = 12
-_LISTED = 5_000
+_FEW, _LISTED = 12, 5_000
 _DIGITS_OF_A_DAY = {
     "%Y%m%d": r"^(?:18|19|20)[0-9]{6}$",
     "%Y%m%d%H%M": r"^(?:19|20)[0-9]{10}$",
@@ -181,8 +180,7 @@ _DIGITS_OF_A_DAY = {
     "%m%d%Y": r"^(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])(?:18|19|20)[0-9]{2}$",
 }
 _ANEW = 10  # rows of a list, at least, before its numbers begin anew
-_FEWEST_COUNTED, _MOST_COUNTED = 5, 40
-_RARE = 4
+_FEWEST_COUNTED, _MOST_COUNTED, _RARE = 5, 40, 4
 """The largest count of things stands in at most a quarter of the rows of the usual one."""
 _MOST_MISSED = 0.25
 _NUMBER = r"(?:0|[1-9][0-9,]*)(?:\.[0-9]+)?[kK%]?"
