@@ -315,6 +315,24 @@ IDENTIFIERS = {
 }
 
 
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["1369/02/31", "1370/11/30"],
+        ["1369/02/31", "1370", "1360 to 1369", "other"],
+        ["31 Enero 1990", "14 Hunyo 1991"],
+        ["R5.5.17", "S8.7.16", "R5", "S"],
+    ],
+)
+def test_days_of_any_calendar_are_dates_of_safe_harbor(tmp_path: Path, cells: list[str]) -> None:
+    """Also where a few days stand among years."""
+    cells = (cells * 40)[:40]
+    _release_of(tmp_path, pl.DataFrame({"age": [30, 40] * 20, "seen": cells}))
+    asked = policy(tmp_path, 'kind = "identifiers"')
+    _, verdict = _told(tmp_path / "r", asked)
+    assert "C" in [one["asks"][1] for one in verdict["rulings"] if not one["passed"]]
+
+
 @pytest.mark.parametrize("letter", IDENTIFIERS)
 def test_each_identifier_is_found_where_it_was_planted(tmp_path: Path, letter: str) -> None:
     """By the name of the column or the format of its cells, and no other category is."""

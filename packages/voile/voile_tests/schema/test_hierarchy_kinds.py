@@ -331,6 +331,9 @@ class TestWrittenDays:
             (["S8.7.16", "R5.5.17"], "era"),
             (["12/05/98", "01/02/03"], None),  # which end is the year is not clear
             (["12 Main 1990", "14 High 0042"], None),  # no years of one life
+            (["2023/12/4567", "2024/01/0081"], None),  # numbers of cases
+            (["078-05-1120"], None),  # of a person
+            ([], None),
         ],
     )
     def test_where_the_year_stands_is_told_by_the_days(self, days, at):

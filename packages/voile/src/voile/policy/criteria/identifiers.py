@@ -42,6 +42,7 @@ from voile.policy.case import Case
 from voile.policy.criteria import PolicyCriterion
 from voile.policy.ruling import MeasuredFigure, Ruling, Tick
 from voile.recognisers.recognition import ListedRecogniser, listed_recognisers
+from voile.recognisers.telling import is_day
 from voile.recognisers.values import (
     NAMES_OF_BIRTHS,
     NAMES_OF_TIMES,
@@ -50,11 +51,12 @@ from voile.recognisers.values import (
     words_as_meant,
 )
 from voile.release.claims import DifferentialPrivacy, PrivacyClaim
+from voile.schema.hierarchy.forms import year_of
 from voile.schema.names import fits, meaning_of, named
 from voile.schema.persons import TELLING
 from voile.table.published import GROUP, PublishedTable
 from voile_base.errors import TableError
-from voile_base.ondemand import dataclass
+from voile_base.ondemand import dataclass, pattern_on_demand
 
 __all__ = ["DeclaredRoles", "Identifiers", "Letter", "categories"]
 
@@ -72,6 +74,8 @@ _OLDEST = 89
 _CALENDAR_BEGINS = 1800
 """The year after which a number is taken for one of a birth."""
 _CALENDAR = frozenset({"date", "datetime", "time"})
+_YEARS_SHOWN = pattern_on_demand(r"other|\D{0,6}\d{1,4}(?: to \d{1,4})?\D{0,3}|[^\W\d_]{1,4}")
+"""What a hierarchy of written days shows above them."""
 _FEWEST = 20
 """Rows from which on it tells something that each shows another value."""
 _NEARLY = 0.9
@@ -339,8 +343,16 @@ class _Cells:
 
     @property
     def is_time(self) -> bool:
-        """Whether it holds days or times."""
-        return self.kind in _CALENDAR or self.counts_seconds
+        """Whether it holds days or times, in whatever calendar or language they are written."""
+        return self.kind in _CALENDAR or self.counts_seconds or self.has_written_days
+
+    @cached_property
+    def has_written_days(self) -> bool:
+        """Whether texts are days, or days among years and decades."""
+        days = [text for text in self.members if self.kind == "text" and is_day(text)]
+        others = [text for text in self.members if text not in set(days)]
+        mostly = 2 * len(days) > len(self.members)
+        return year_of(days) is not None and (mostly or all(map(_YEARS_SHOWN.fullmatch, others)))
 
     @cached_property
     def is_wordy(self) -> bool:

@@ -76,6 +76,8 @@ _YEARS: Mapping[YearAt, re.Pattern[str]] = {
 }
 _MOSTLY, _NEARLY = 0.9, 0.95
 _LAST_DAY, _SPAN, _ERAS = 31, 220, 6
+_FIGURES = pattern_on_demand(r"\d+")
+_OF_A_CLOCK = 60
 _OF_A_YEAR, _OF_A_DECADE, _OF_AN_ERA = 0.01, 0.1, 0.25
 
 
@@ -157,16 +159,26 @@ def year_of(texts: Sequence[str]) -> YearAt | None:
     """Where the year stands in nearly all of some days; None where that is not clear.
 
     At an end where numbers lie that are no days of a month, within a life of each other and a
-    century more; or behind one of a few eras.
+    century more; or behind one of a few eras.  What else stands there are days, months and clocks,
+    and not the number of a case, as in 2023/12/4567.
     """
     ends: tuple[YearAt, ...] = ("first", "last")
     for at in ends:
-        years = [int(year) for _, year in map(WrittenDays(at).parts, texts) if year]
+        found = [(WrittenDays(at).parts(text)[1], text) for text in texts]
+        years = [int(year) for year, text in found if year and _is_day_beside(year, text)]
         few = len(years) <= _NEARLY * len(texts)
         if not few and min(years) > _LAST_DAY and max(years) - min(years) <= _SPAN:
             return at
-    eras = [era for era, _ in map(WrittenDays("era").parts, texts) if era]
+    told = [(*WrittenDays("era").parts(text), text) for text in texts]
+    eras = [era for era, year, text in told if era and _is_day_beside(year, text)]
     return "era" if len(eras) > _NEARLY * len(texts) and len(set(eras)) <= _ERAS else None
+
+
+def _is_day_beside(year: str, text: str) -> bool:
+    """Whether the other numbers of a text may be a day, a month and a clock, one at least."""
+    numbers = _FIGURES.findall(text)
+    numbers.remove(year)
+    return bool(numbers) and all(int(one) < _OF_A_CLOCK for one in numbers)
 
 
 def _decade(era: str, year: str) -> str:
