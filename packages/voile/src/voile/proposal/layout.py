@@ -348,8 +348,8 @@ def _with_numbers(
         else:
             decimals |= {mark for mark in marks[:1] if mark}
             thousands |= {mark for mark in marks[1:] if mark}
-    if "," not in decimals and (pointed or any(unsure.values())):
-        thousands |= {","} if unsure else set()
+    if unsure and "," not in decimals and (pointed or any(unsure.values())):
+        thousands.add(",")
     if len(decimals) > 1 or len(thousands) > 1 or decimals & thousands:
         return replace(found, questions=tuple(names))
     if units:

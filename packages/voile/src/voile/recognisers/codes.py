@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 
 from voile.recognisers.values import (
+    NAMES_OF_TIMES,
     ColumnLook,
     are_subdivisions,
     currencies,
@@ -451,16 +452,10 @@ def are_moments(look: ColumnLook) -> bool:
     """Whether whole numbers count seconds or thousandths from 1970 on, as their name says, too."""
     low, high = look.extremes or (0, 0)
     within = any(_FROM_2001 * unit <= low <= high <= _TO_2036 * unit for unit in (1, 1000))
-    return look.type == "integer" and within and fits(_OF_TIMES, words_of(look.name))
+    return look.type == "integer" and within and fits(NAMES_OF_TIMES, words_of(look.name))
 
 
 _FROM_2001, _TO_2036 = 1_000_000_000, 2_082_758_400
-_OF_TIMES = (
-    *("ts", "tstamp", "timestamp*", "time", "*time", "datetime", "epoch*", "unix*", "utc", "at"),
-    *("date", "created", "updated", "modified", "seen", "login", "*zeit*", "*datum", "fecha"),
-    *("hora", "heure", "ora", "tijd", "czas", "zaman", "aika", "tid", "waktu"),
-)
-"""Words of columns that hold a moment."""
 
 
 def run_without_gaps(look: ColumnLook, *, listed: bool) -> bool:

@@ -33,6 +33,7 @@ from dataclasses import field
 from datetime import UTC, datetime
 from functools import cache, cached_property
 from importlib.resources import files
+from itertools import filterfalse
 from typing import Literal, get_args
 
 from voile.audit.record import AuditRecord
@@ -349,8 +350,10 @@ class _Cells:
     @cached_property
     def has_written_days(self) -> bool:
         """Whether texts are days, or days among years and decades."""
-        days = [text for text in self.members if self.kind == "text" and is_day(text)]
-        others = [text for text in self.members if text not in set(days)]
+        if self.kind != "text":
+            return False
+        days = list(filter(is_day, self.members))
+        others = filterfalse(is_day, self.members)
         mostly = 2 * len(days) > len(self.members)
         return year_of(days) is not None and (mostly or all(map(_YEARS_SHOWN.fullmatch, others)))
 

@@ -46,7 +46,6 @@ from voile.schema.hierarchy.generalized import (
 from voile_base.ondemand import dataclass, pattern_on_demand
 
 __all__ = [
-    "_SYSTEMS",
     "PostcodeSystem",
     "Postcodes",
     "WrittenDays",
@@ -64,7 +63,7 @@ _FORMS: Mapping[PostcodeSystem, re.Pattern[str]] = {
     "ca": pattern_on_demand(r"(?P<district>(?P<area>[A-CEGHJ-NPR-TVXY])\d[A-Z])[ -]?\d[A-Z]\d"),
 }
 _NONE = "other"
-"""What texts that are no postcodes show."""
+"""What texts that have no such form show."""
 
 YearAt = Literal["first", "last", "era"]
 """Where the year of a day stands: behind an era, it has one or two figures."""
