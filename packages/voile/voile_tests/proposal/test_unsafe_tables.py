@@ -402,6 +402,20 @@ def test_the_number_of_a_superior_is_an_identifier_as_those_of_everybody_are(tmp
     assert "yy" in _published(text)
 
 
+def test_thousands_of_codes_are_held_against_those_of_another_column(tmp_path):
+    """Those of a mother are among those of everybody; pay may be among them by chance."""
+    codes = [f"K{100_000 + r}" for r in range(1_500)]
+    mothers = [codes[r * (7 if r % 2 else 3) % 1_500] for r in range(1_500)]
+    columns = {"staff_id": codes, "zz": mothers}
+    found = _proposal(_written(tmp_path, "codes.csv", {**columns, **_people(1_500)})).columns
+    assert {one.name: one.role for one in found}["zz"] == "identifier"
+    numbers = [10_000 + 2 * r for r in range(3_000)]
+    pay = [10_000 + r * 7_919 % 6_000 for r in range(3_000)]
+    columns = {"patient_id": numbers, "pay": pay}
+    found = _proposal(_written(tmp_path, "pay.csv", {**columns, **_people(3_000)})).columns
+    assert all("among those" not in one.why for one in found)
+
+
 def test_a_number_that_all_rows_share_is_published_where_they_are_of_many(tmp_path):
     """An insurer's number tells nobody apart; that of the device of a lone track would."""
     ids = [f"P{r // 4:05}" for r in range(ROWS)]

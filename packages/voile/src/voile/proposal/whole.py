@@ -25,7 +25,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from math import comb, prod
+from math import prod
+from typing import TYPE_CHECKING
 
 from voile.proposal.columns import (
     LABELS,
@@ -51,7 +52,12 @@ from voile.schema.names import (
 )
 from voile.schema.persons import ALONE, FEW_PERSONS
 from voile.table.summaries import ColumnDetails
-from voile_base.ondemand import dataclass
+from voile_base.ondemand import dataclass, on_demand
+
+if TYPE_CHECKING:
+    from scipy import special
+else:
+    special = on_demand("scipy.special")
 
 __all__ = ["Proposal", "ProposedTrips", "propose"]
 
@@ -312,9 +318,7 @@ def _refers(one: ColumnProposal, other: ColumnProposal) -> bool:
     if 2 * len(texts) <= len(one.details.sample) or 4 * found < max(len(texts), 4 * _TWICE):
         return False
     dense = len(there) / (ends[1] - ends[0] + 1) if ends is not None else 0.0
-    n = len(texts)
-    tail = sum(comb(n, i) * dense**i * (1 - dense) ** (n - i) for i in range(found, n + 1))
-    return dense < 1 and tail < _BY_CHANCE
+    return dense < 1 and float(special.bdtrc(found - 1, len(texts), dense)) < _BY_CHANCE
 
 
 def _with_constants(columns: list[ColumnProposal]) -> list[ColumnProposal]:
