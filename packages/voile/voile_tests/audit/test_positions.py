@@ -86,3 +86,51 @@ def test_rows_sorted_on_both_sides_are_no_order() -> None:
     """A file that somebody has sorted agrees with a sorted original at every place nearby."""
     original = ORIGINAL.sort("age")
     assert "age" not in _in_order(marginals(original, 5).sort("age"), original)
+
+
+def _numbered(rows: pl.DataFrame, start: int, form: str) -> pl.DataFrame:
+    numbers = [form.format(number) for number in range(start, start + rows.height)]
+    read = pl.Int64 if form == "{}" else pl.String
+    return rows.with_columns(pl.Series("serial", numbers).cast(read))
+
+
+FORMS = ["{}", "P{:05d}", "P{}"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("start", [1, 2, 51, 301, 10_001])
+def test_numbers_that_were_given_anew_are_no_order(start: int, form: str) -> None:
+    """Rows of nobody, of others, and shuffled ones, whose serial numbers count up from anywhere."""
+    original = _numbered(ORIGINAL, 1, form)
+    shuffled = ORIGINAL.sample(fraction=1, shuffle=True, seed=5)
+    for rows in (DRAWN, people(600, 9), shuffled):
+        for some in (rows, rows[:-1], rows[:300]):
+            assert not _in_order(_numbered(some, start, form), original)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", FORMS)
+def test_numbers_given_anew_hide_no_order(form: str) -> None:
+    """One row is left out, or replaced by somebody's, and the others are numbered again, or not."""
+    original = _numbered(ORIGINAL, 1, form)
+    without = original.filter(pl.int_range(pl.len()) != 10)
+    replaced = pl.concat([without.drop("serial"), people(1, 9)])
+    for released in (
+        without,
+        _numbered(without.drop("serial"), 1, form),
+        _numbered(without.drop("serial"), 1_001, form),
+        _numbered(replaced, 1_001, form),
+        replaced,
+    ):
+        names = _in_order(released, original)
+        assert {"age", "hours", "income"} <= set(names)
+        assert "serial" not in names
+
+
+def test_values_by_which_both_files_were_sorted_are_no_order() -> None:
+    """A column that tells most rows apart goes together with itself, whoever the rows are of."""
+    original = ORIGINAL.with_columns(wage=pl.col("income") * 1000 + pl.int_range(600)).sort("wage")
+    others = people(600, 9).with_columns(wage=original["wage"])
+    assert not _in_order(others, original)
+    assert not _in_order(others[:-1], original)

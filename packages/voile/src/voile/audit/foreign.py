@@ -26,7 +26,12 @@ Whether the rows of a released file stand in the order of the original; private.
 Who knows at which place a person stood, such as from a list in the order of names, finds the row by
 its place, whatever its columns show.  A file of as many rows is taken to be in order where a column
 agrees with the original's at the same places more than it does some places off: files that were
-sorted agree there, too.  Of a file with more or fewer rows the longest common subsequence tells.
+sorted agree there, too.  Of a file with more or fewer rows, and where no column agrees so, the
+longest common subsequence tells.
+
+A column that counts up or down in the file tells nothing by itself: numbers that were given anew,
+from whatever start, and values by which both files were sorted, go together whoever the rows are
+of.  Only the other columns are asked.
 
 Cost: some 20 comparisons a row and column.
 
@@ -35,7 +40,8 @@ Whether the rows of a released file stand in the original's order, some being le
 Who leaves rows out, or writes some twice, leaves the others in their order, and a place in the
 original still tells about where a row stands.  The rows that fit each other in order, the longest
 common subsequence, are counted beside that of the same rows shuffled; rows of which a column was
-sorted are shuffled among those that show the same there.
+sorted are shuffled among those that show the same there, or among neighbours where it tells most
+rows apart.
 
 Of a large table a window is looked at: ``_ROWS`` rows of the file from its beginning, and about the
 part of the original that they are of; a file that begins elsewhere is not seen.
@@ -232,36 +238,39 @@ _OF_NOBODY = {"synthetic", "permuted"}
 
 
 Mask = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
 
 _ROWS, _OWN, _MOST = 300, 3000, 20_000
 _SHUFFLES = 9
 _BEYOND = 0.05
 """Of the file's rows: by how much more of them fit in order than in any shuffle."""
+_ASTRAY = 0.05
+"""Of the steps of a column that counts up: how many may go down."""
+_NEIGHBOURS = 20
+"""Rows that are shuffled among each other where a column that counts up tells them apart."""
 
 
 def _columns_in_subsequence(recognised: Sequence[Recognised], original: People) -> list[str]:
     """The columns that fit the original's in order, all together or each by itself."""
-    shown = [one for one in recognised if one.columns]
-    if not shown:
-        return []
-    rows, people = len(shown[0].columns[0]), original.frame.height
+    rows, people = len(recognised[0].columns[0]), original.frame.height
     few = min(rows, _ROWS)
     most = min(people, max(_OWN, min(2 * few * people // rows, _MOST)))
-    fits = {one.name: _fits(one, original, few, most) for one in shown}
+    begun = [replace(one, columns=tuple(c[:few] for c in one.columns)) for one in recognised]
+    fits = {one.name: _fits(one, original, most) for one in begun if not _counts(one)}
     fits = {name: mask for name, mask in fits.items() if not mask.all()}
-    runs = {one.name: _sorted_runs(one, few) for one in shown}
     if not fits:
         return []
-    sorted_by = [one for one in runs.values() if one is not None]
-    if _in_order(np.logical_and.reduce(list(fits.values())), sorted_by):
+    runs = [_runs(one.columns[0]) for one in begun if _counts(one)]
+    if _in_order(np.logical_and.reduce(list(fits.values())), runs):
         return list(fits)
-    return [n for n in fits if runs[n] is None and _in_order(fits[n], sorted_by)]
+    return [name for name, mask in fits.items() if _in_order(mask, runs)]
 
 
-def _fits(one: Recognised, original: People, few: int, most: int) -> Mask:
-    """Which of the first rows of the file fit which of the original's, shape (few, most)."""
+def _fits(one: Recognised, original: People, most: int) -> Mask:
+    """Which rows of the file fit which of the first of the original, shape (rows, most)."""
     own = original.column(one.name)[:most]
-    cells = [column[:few] for column in one.columns]
+    cells = one.columns
     if one.how == "interval":
         low, high = map(floats_of, cells)
         numbers = floats_of(own)
@@ -277,22 +286,32 @@ def _fits(one: Recognised, original: People, few: int, most: int) -> Mask:
     return np.array(held, dtype=np.bool_).reshape(len(labels), len(texts))[cell][:, place]
 
 
-def _sorted_runs(one: Recognised, few: int) -> NDArray[np.int64] | None:
-    """The runs of equal cells of a column that is sorted in the file; None for all others."""
-    if one.how == "set":
-        return None
-    texts, place = distinct_texts_of(one.columns[0][:few])
-    numbers = floats_of(one.columns[0][:few])
-    ranks = np.argsort(np.argsort([text or "" for text in texts]))[place]
-    for order in (ranks, -ranks, numbers, -numbers):
-        if (np.diff(order) >= 0).all() and len(texts) > 1:
-            runs: NDArray[np.int64] = np.cumsum(np.diff(place, prepend=place[0]) != 0)
-            return runs
-    return None
+def _counts(one: Recognised) -> bool:
+    """Whether a column goes up or down in the file, but for one step in twenty."""
+    texts, place = distinct_texts_of(one.columns[0])
+    plain = pl.Series(texts, dtype=pl.String)
+    ranks = plain.rank("dense").cast(pl.Float64)
+    numbered = plain.str.replace_all(r"\D+", "").cast(pl.Float64, strict=False)
+    keys = [floats_of(one.columns[0]), *(key.to_numpy()[place] for key in (ranks, numbered))]
+    return any(_goes_one_way(key[np.isfinite(key)]) for key in keys)
 
 
-def _in_order(fits: Mask, runs: Sequence[NDArray[np.int64]]) -> bool:
-    """Whether more rows fit in order than in any shuffle."""
+def _goes_one_way(numbers: Floats) -> bool:
+    steps = np.diff(numbers)
+    up, down = np.count_nonzero(steps > 0), np.count_nonzero(steps < 0)
+    return bool(max(up, down) > (1 - _ASTRAY) * (up + down))
+
+
+def _runs(cells: pl.Series) -> Indices:
+    """The runs of equal cells; where most rows have their own, of neighbours."""
+    changes = np.diff(distinct_texts_of(cells)[1], prepend=-1) != 0
+    if 2 * np.count_nonzero(changes) > len(cells):
+        return np.arange(len(cells)) // _NEIGHBOURS
+    return np.cumsum(changes)
+
+
+def _in_order(fits: Mask, runs: Sequence[Indices]) -> bool:
+    """Whether more rows fit in order than in any shuffle within the runs."""
     rows = len(fits)
     draws = Randomness.seeded(0).key("shuffles").generator()
     orders = [np.arange(rows)]
@@ -310,9 +329,6 @@ def _longest(fits: Mask, orders: NDArray[np.intp]) -> NDArray[np.int64]:
             length[:, 1:] = np.maximum.accumulate(better, axis=1)
     return length[:, -1]
 
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 _FEWEST = 30
 """Rows from which on an order tells something."""
@@ -338,11 +354,11 @@ def _columns_in_order(recognised: Sequence[Recognised], original: People) -> lis
     """The columns that agree with those of the original row by row."""
     rows = original.frame.height
     shown = [one for one in recognised if one.columns]
-    if rows < _FEWEST or any(len(one.columns[0]) < _FEWEST for one in shown):
+    if not shown or min(rows, len(shown[0].columns[0])) < _FEWEST:
         return []
-    if any(len(one.columns[0]) != rows for one in shown):
-        return _columns_in_subsequence(shown, original)
-    return [one.name for one in shown if _agrees(one, original)]
+    same = len(shown[0].columns[0]) == rows
+    agreeing = [one.name for one in shown if same and not _counts(one) and _agrees(one, original)]
+    return agreeing or _columns_in_subsequence(shown, original)
 
 
 def _agrees(one: Recognised, original: People) -> bool:
