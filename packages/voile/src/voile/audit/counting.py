@@ -13,6 +13,34 @@ The three risks of a study: of a rehearsal, beside the rows that it left out; pr
 A release under study holds everybody, so that nobody is left to be its control.  A rehearsal is
 made like it of fewer rows, and its three risks are those of the release, as far as fewer rows tell.
 It is looked at as an audit looks at a file: how it shows its columns is found out.
+
+Membership by shadow releases: who knows the method, as its plan tells it, and people of whom half
+are in the data, makes releases of other halves, and learns from them how a release with a person
+differs from one without; private.
+
+A shadow release is made by the plan, with new randomness, of as many rows as the original has,
+drawn from original and control together; each second one has first the rows that the one before it
+lacks.
+What the adversary sees of a release and a person is how many rows fit the person in each column and
+each two, and in all columns but none, one and two; of counts the square root, whose noise is about
+the same for all.  A direction that tells with from without is learnt of all people together, by the
+differences of each from the person's own means (linear discriminant).  The score of a person is the
+likelihood ratio of the file's place on it, by Student's distributions with the person's own means
+and deviation, which few releases tell, so that they are drawn towards those of all people.  People
+of the control are scored alike: they were in as many shadow releases, and are in the file never; so
+what a file tells of everybody, and chance, finds as many of them, also where the plan is not the
+one by which the file was made.
+
+Sources: shadow models of Shokri et al. (S&P 2017), for made-up rows Stadler, Oprisanu and Troncoso,
+"Synthetic data: anonymisation groundhog day" (USENIX Security 2022); the ratio by person of Carlini
+et al., "Membership inference attacks from first principles" (S&P 2022); counts of two columns as
+what methods of marginals give away: Golob, Pentyala, Maratkhan and De Cock, "High epsilon synthetic
+data vulnerabilities in MST and PrivBayes" (2024).
+
+Departures: one direction for all people, not a classifier each; people are not targets alone but
+fill the shadow tables, too, so that one set of releases serves all.
+
+Cost: a release, reading it, and p n m^2 operations for p targets, n rows and m columns, each time.
 """
 
 from __future__ import annotations
@@ -24,20 +52,43 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from voile.attack.protocol import Estimate
 from voile.audit.beside import GroupedSample, JointCodes
+from voile.audit.excess import Excess, NearestRows
 from voile.audit.foreign import Foreign, as_release
 from voile.audit.recognition import recognise
 from voile.audit.record import DOES_NOT_APPLY, RE_IDENTIFICATION
-from voile.audit.risk import Risk, Setting, risk_inquiries
+from voile.audit.risk import (
+    CONTROL,
+    ORIGINAL,
+    FewFalsePositives,
+    Risk,
+    Setting,
+    risk_inquiries,
+)
 from voile.audit.scenarios import known_sets
 from voile.release.reading import People
+from voile.schema.plan import Plan
 from voile.study.record import REHEARSED, RiskDocument, Skipped
-from voile.study.rehearsal import Staged
+from voile.study.rehearsal import SplitRows, Staged
 from voile.table.arrays import Frame, frame_of
+from voile_base.errors import VoileError
 from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
 
-__all__ = ["ROWS", "ExaminedRows", "RiskQuery", "counted", "risks_of_rehearsal", "unit_of"]
+__all__ = [
+    "MEMBERSHIP",
+    "ROWS",
+    "ExaminedRows",
+    "RiskQuery",
+    "ShadowReleases",
+    "counted",
+    "risks_of_rehearsal",
+    "unit_of",
+]
+
+
+Floats = NDArray[np.float64]
 
 
 ROWS = 200_000
@@ -242,3 +293,197 @@ def _risks_of(
             yield replace(one, notes=(*one.notes, *notes), rows=()).document()
         else:
             yield one
+
+
+MEMBERSHIP = "membership"
+_FALSE_POSITIVES = (0.01, 0.001)
+_SHARE = 0.5
+"""People of the control at least, of as many as the original has."""
+_CELLS = 1 << 24
+"""Persons times rows times columns that are looked at together."""
+_BUT = 3
+"""It is counted how many rows fit a person in all columns, and in all but one and but two."""
+_RIDGE = 1e-3
+_KNOWN = 8.0
+"""How many shadow releases the deviation of all people counts for, beside a person's own."""
+
+
+@dataclass(frozen=True, eq=False)
+class ShadowReleases:
+    """An adversary who makes releases like the file by its plan, with persons and without."""
+
+    released: Frame
+    people: tuple[People, People]
+    """The original and the control."""
+    plan: Plan
+    count: int
+    """How many releases he makes."""
+    targets: int
+    """Of each side."""
+
+    def refusal(self, setting: Setting) -> str | None:
+        """Why he cannot, as a clause."""
+        own, control = (each.frame.height for each in self.people)
+        if self.plan.method is None:
+            return "no plan says by which method the file was made"
+        if unit_of(self.people[ORIGINAL]) is not None:
+            return "persons have several rows, and shadow releases are drawn row by row"
+        if control < _SHARE * own:
+            return f"a control of {control:,} rows is too small beside {own:,} of the original"
+        if not setting.compared.are_alike:
+            return "the control differs from the original in its columns"
+        return None
+
+    def risk(self, setting: Setting) -> Risk | Skipped:
+        """Who is told to be in the data, beside people of the control."""
+        if (why := self.refusal(setting)) is not None:
+            return Skipped(MEMBERSHIP, why)
+        try:
+            asked, scores = self._scores(setting)
+        except VoileError as error:
+            return Skipped(MEMBERSHIP, str(error).rstrip("."))
+        by_name = {"shadow releases": scores}
+        excess, sure = Excess.of(by_name, alike=True)
+        _, more = Excess.of({"shadow releases": (scores[CONTROL], scores[ORIGINAL])}, alike=True)
+        draws = setting.randomness.key("halves of shadows").generator()
+        main, control = Excess.rates(by_name, draws, alike=True)
+        order = asked[np.argsort(-scores[ORIGINAL], kind="stable")]
+        notes = [f"area under the curve {_area(*scores):.3f}"]
+        if not sure:
+            fewest = Excess.fewest((len(scores[ORIGINAL]), len(scores[CONTROL])))
+            notes.append(f"fewer than about {fewest:,} people could not be told")
+        return Risk(
+            MEMBERSHIP,
+            f"{self.count:,} shadow releases",
+            "the file is likelier with the person than without, and more so than for nearly all "
+            "people of the control",
+            len(asked),
+            main,
+            control,
+            Estimate.exactly(control.value),
+            tuple(notes),
+            persons=excess.at_least if sure else 0,
+            reversed=more,
+            rates=tuple(FewFalsePositives.best(by_name, rate) for rate in _FALSE_POSITIVES),
+            rows=tuple(map(int, order[: excess.at_least])) if sure else (),
+        )
+
+    def _scores(self, setting: Setting) -> tuple[NDArray[np.int64], tuple[Floats, Floats]]:
+        """Rows of the original that are targets, and the scores of both sides."""
+        draws = setting.randomness.key("shadow releases").generator()
+        pool = pl.concat([each.frame for each in self.people])
+        own = self.people[ORIGINAL].frame.height
+        codes = self._codes(self.released, pool, np.arange(len(pool)))
+        asked = self._asked(codes, own, draws)
+        both = np.concatenate(asked)
+        names = [column.name for column in codes.columns]
+        seen = _sightings(codes, names, both)
+        del codes
+        shadows, inside = [], []
+        rows = draws.permutation(len(pool))
+        for number in range(self.count):
+            setting.progress(f"shadow release {number + 1:,} of {self.count:,}")
+            rows = rows[::-1] if number % 2 else draws.permutation(len(pool))
+            drawn = np.isin(np.arange(len(pool)), rows[:own])
+            shown = self._published(pool.filter(pl.Series(drawn)), setting, number)
+            shadow = self._codes(shown, pool, both)
+            shadows.append(_sightings(shadow, names, np.arange(len(both))))
+            inside.append(drawn[both])
+        ratios = _ratios(np.stack(shadows), np.stack(inside), seen)
+        count = len(asked[ORIGINAL])
+        return asked[ORIGINAL], (ratios[:count], ratios[count:])
+
+    def _published(self, rows: Frame, setting: Setting, number: int) -> Frame:
+        """What the plan makes of some rows, charged to nobody, with randomness of its own."""
+        draws = setting.randomness.within("shadow release", f"{number}")
+        staged = SplitRows(rows, None).rehearse(self.plan, draws)
+        without = staged.link is None
+        release = staged.release if without else staged.release.without(str(staged.link))
+        return frame_of(release.table.to_arrow())
+
+    def _codes(self, shown: Frame, pool: Frame, some: NDArray[np.int64]) -> JointCodes:
+        """A release beside some people, read without knowing who of all of them is in it."""
+        recognised = recognise(shown, People(pool, self.people[ORIGINAL].plan))
+        return JointCodes.of(as_release(shown, recognised, {}), [pool[some]], self.plan)
+
+    def _asked(
+        self, codes: JointCodes, own: int, draws: np.random.Generator
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Targets of both sides: half the rarest, by one limit for both, and half of the others."""
+        rare = NearestRows.of(codes.columns).most([c.value[0] for c in codes.columns])
+        share = min(1.0, self.targets / own)
+        limit = np.quantile(rare, 1 - share / 2)
+        chosen = (rare > limit) | (draws.uniform(size=len(rare)) < share / 2) | (share == 1)
+        rows = np.flatnonzero(chosen)
+        return rows[rows < own], rows[rows >= own]
+
+
+def _area(own: Floats, other: Floats) -> float:
+    """How often a person of the original scores higher than one of the control."""
+    both = np.sort(other)
+    ends = (np.searchsorted(both, own, side) for side in ("left", "right"))
+    return float(np.mean([end.mean() for end in ends]) / max(len(other), 1))
+
+
+def _sightings(codes: JointCodes, names: Sequence[str], some: NDArray[np.int64]) -> Floats:
+    """Shape (p, f): how many rows fit some people by each column and each two, as deviates.
+
+    A column that a release does not show fits nobody.
+    """
+    shown = {column.name: column for column in codes.columns}
+    pairs = np.triu_indices(len(names))
+    found = []
+    for part in np.array_split(some, -(-len(some) * codes.rows * len(names) // _CELLS)):
+        fits = np.zeros((len(part), len(names), codes.rows), dtype=np.float32)
+        for place, name in enumerate(names):
+            if (column := shown.get(name)) is not None:
+                fits[:, place] = column.covers[column.value[0][part]][:, column.cell]
+        counts = (fits @ fits.transpose(0, 2, 1))[:, *pairs]
+        agree = fits.sum(axis=1)
+        whole = [(agree >= len(names) - less).sum(axis=1) for less in range(_BUT)]
+        found.append(np.concatenate([counts, np.stack(whole, axis=1)], axis=1))
+    deviates: Floats = 2 * np.sqrt(np.concatenate(found).astype(np.float64) + 3 / 8)
+    return deviates
+
+
+def _means(shadows: Floats, inside: NDArray[np.bool_]) -> tuple[Floats, Floats, Floats, Floats]:
+    """Of each person the means with and without, and of how many shadow releases they are."""
+    weights = inside.astype(np.float64)[..., np.newaxis]
+    many, few = weights.sum(axis=0), (1 - weights).sum(axis=0)
+    having = (shadows * weights).sum(axis=0) / np.maximum(many, 1)
+    lacking = (shadows * (1 - weights)).sum(axis=0) / np.maximum(few, 1)
+    return having, lacking, many, few
+
+
+def _ratios(shadows: Floats, inside: NDArray[np.bool_], seen: Floats) -> Floats:
+    """Shape (p,): how much likelier what is seen of a release is with each person than without.
+
+    ``shadows`` (s, p, f) is the same of s releases, ``inside`` (s, p) who was in them, ``seen``
+    (p, f) that of the file.
+    """
+    having, lacking, many, few = _means(shadows, inside)
+    told = ((many > 0) & (few > 0))[:, 0]
+    apart = shadows - np.where(inside[..., np.newaxis], having, lacking)
+    rest = apart.reshape(-1, shadows.shape[2])
+    spread = rest.T @ rest / max(len(rest), 1)
+    spread += np.eye(len(spread)) * (_RIDGE * np.trace(spread) / len(spread) + 1e-9)
+    direction = np.linalg.solve(spread, (having - lacking)[told].mean(axis=0))
+    along = (shadows @ direction)[..., np.newaxis]
+    having, lacking, many, few = (one[:, 0] for one in _means(along, inside))
+    apart = along[..., 0] - np.where(inside, having, lacking)
+    freedom = float(max(len(shadows) - 2, 1))
+    usual = max(float((apart**2).sum()) / (freedom * apart.shape[1]), 1e-12)
+    variance = (_KNOWN * usual + (apart**2).sum(axis=0)) / (_KNOWN + freedom)
+    doubt = variance * (1 / np.maximum(many, 1) + 1 / np.maximum(few, 1))
+    step = having - lacking
+    mean = float(np.average(step[told], weights=1 / doubt[told]))
+    between = max(float(np.mean((step[told] - mean) ** 2 - doubt[told])), 0.0)
+    step = np.where(told, mean + between / (between + doubt) * (step - mean), mean)
+    share = many / (many + few)
+    without = share * having + (1 - share) * lacking - step * share
+    freedom += _KNOWN
+    off = [
+        (seen @ direction - mean) ** 2 / (freedom * variance) for mean in (without, without + step)
+    ]
+    found: Floats = (freedom + 1) / 2 * (np.log1p(off[0]) - np.log1p(off[1]))
+    return found

@@ -43,7 +43,14 @@ from voile.attack.protocol import Attack, AttackOutcome, Knowledge
 from voile.attack.registry import attack_names
 from voile.audit.beside import JointCodes
 from voile.audit.common_rows import contradicted
-from voile.audit.counting import ExaminedRows, RiskQuery, counted, unit_of
+from voile.audit.counting import (
+    MEMBERSHIP,
+    ExaminedRows,
+    RiskQuery,
+    ShadowReleases,
+    counted,
+    unit_of,
+)
 from voile.audit.foreign import (
     Foreign,
     Repetition,
@@ -54,7 +61,7 @@ from voile.audit.foreign import (
 )
 from voile.audit.recognition import Recognised, named_cells, recognise
 from voile.audit.record import COPYING, AuditRecord, ColumnDocument, Inquiry, draws_of, run_of
-from voile.audit.risk import Risk, risk_inquiries
+from voile.audit.risk import Risk, Setting, risk_inquiries
 from voile.audit.scenarios import THE_HOLDER, known_sets
 from voile.audit.sides import Sides, read_sides
 from voile.recognisers.recognition import recognised
@@ -445,6 +452,22 @@ class _AuditedFile(ReleaseUnderTest):
             self.doubts = (doubt,)
         for risk in counted(setting, only):
             yield some.of_original(risk) if isinstance(risk, Risk) else risk
+        if inquiry.shadows:
+            yield self._membership(inquiry, setting)
+
+    def _membership(self, inquiry: Inquiry, setting: Setting) -> Risk | Skipped:
+        """Who is told to be in the file by whoever makes releases like it."""
+        sides = self.sides
+        if sides.control is None or self.void:
+            why = "the comparison with the control is void" if self.void else "there is no control"
+            return Skipped(MEMBERSHIP, why)
+        if self.looked_at.note is not None:
+            return Skipped(MEMBERSHIP, "it would need all rows, and a sample is looked at")
+        both = sides.original, sides.control
+        adversary = ShadowReleases(
+            sides.released, both, sides.plan, inquiry.shadows, inquiry.targets
+        )
+        return adversary.risk(setting)
 
     def attacked(self, attack: Attack) -> AttackOutcome | Skipped:
         """What an adversary makes of the file, beside people of the control where he needs some."""
@@ -507,6 +530,7 @@ def require_same_again(
         None if first is None else tuple(first),
         places.get("auxiliary"),
         run.get("quick", False),
+        run.get("shadows", 0),
     )
     progress("comparing inputs")
     now = run_of(places, inquiry, run["seed"])["inputs"]

@@ -120,6 +120,8 @@ class RunDocument(TypedDict):
     """None: the draws follow from the inputs, so that nobody chooses among them."""
     quick: NotRequired[bool]
     """Whether a quick look was asked for."""
+    shadows: NotRequired[Annotated[int, Field(ge=1)]]
+    """How many shadow releases were made, where they were asked for."""
     rows: NotRequired[str]
     """A digest of the file's rows in whatever order and format, where a ledger was named."""
 
@@ -137,6 +139,7 @@ class EarlierAudit(TypedDict):
     first: list[str] | None
     seed: Annotated[int, Field(ge=0)] | None
     quick: NotRequired[bool]
+    shadows: NotRequired[Annotated[int, Field(ge=1)]]
     rows: NotRequired[str]
 
 
@@ -258,11 +261,15 @@ def audit_schema() -> Json:
     return schema_of(title, AUDIT_FORMAT, AuditRecord, with_seal=True)
 
 
+SHADOWS = 8
+"""Shadow releases at least: of fewer, who is with and who is without tells no deviation."""
+
+
 @dataclass(frozen=True)
 class Inquiry:
     """What is asked in an audit.
 
-    Raises ``InputError`` unless there is a target.
+    Raises ``InputError`` unless there is a target, and for too few shadow releases.
     """
 
     targets: int = 1000
@@ -277,7 +284,13 @@ class Inquiry:
     """Whether a smaller sample and fewer targets do, and attacks and measures are left out that
     nobody named: what was not looked at counts as not assessed."""
 
+    shadows: int = 0
+    """How many releases an adversary makes by the plan to learn who is in the file; 0: none."""
+
     def __post_init__(self) -> None:
+        if self.shadows and self.shadows < SHADOWS:
+            msg = f"shadow releases must be at least {SHADOWS}, or none"
+            raise InputError(msg)
         if self.targets < 1:
             msg = "the number of targets must be at least 1"
             raise InputError(msg)
@@ -293,7 +306,11 @@ def run_of(places: Mapping[str, Path], inquiry: Inquiry, seed: int | None) -> Ru
         first=None if inquiry.first is None else list(inquiry.first),
         seed=seed,
     )
-    return {**found, "quick": True} if inquiry.quick else found
+    if inquiry.quick:
+        found["quick"] = True
+    if inquiry.shadows:
+        found["shadows"] = inquiry.shadows
+    return found
 
 
 def draws_of(run: RunDocument) -> Randomness:
@@ -315,7 +332,7 @@ def _fingerprint_of_rows(file: Path) -> str:
         return fingerprint(file, named=False)
 
 
-_SETTINGS = ("inputs", "targets", "attacks", "first", "seed", "quick")
+_SETTINGS = ("inputs", "targets", "attacks", "first", "seed", "quick", "shadows")
 
 
 def _settings(run: RunDocument | EarlierAudit) -> Json:

@@ -100,6 +100,16 @@ __all__: list[str] = []
     help="A quick look: the risks at 200 people of a sample of 5,000 rows, and of attacks and "
     "measures none but those of --attacks. What it leaves out counts as not assessed.",
 )
+@click.option(
+    "--shadow",
+    "shadows",
+    type=int,
+    default=0,
+    metavar="N",
+    help="Make N releases by the method of --plan, each of another half of original and control, "
+    "and learn from them who is in the file: N times the cost of a release [default: none; 32 "
+    "tell much].",
+)
 @ledger_option
 @click.option(
     "--key",
@@ -120,6 +130,7 @@ def _audit_command(
     first: str | None,
     seed: int | None,
     quick: bool,
+    shadows: int,
     ledger: str | None,
     key: Path | None,
     as_json: bool,
@@ -144,7 +155,9 @@ def _audit_command(
     """
     keep_no_freed_memory()
     with progress() as stage:
-        inquiry = examine.Inquiry(targets, names_of(attacks), names_of(first), auxiliary, quick)
+        inquiry = examine.Inquiry(
+            targets, names_of(attacks), names_of(first), auxiliary, quick, shadows
+        )
         signer = None if key is None else signing.read_key(key)
         with new_private_folder(out) as folder:
             record = examine.audit(
