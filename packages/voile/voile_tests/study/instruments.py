@@ -88,6 +88,25 @@ class Crowd(Fake):
 
 
 @dataclass(frozen=True)
+class Drawn(Fake):
+    """Succeeds by what it draws, in one of 2**20 ways."""
+
+    name: str = "drawn"
+
+    def run(
+        self,
+        release: Release,
+        original: Any,
+        plan: Plan | None = None,
+        randomness: Randomness | None = None,
+    ) -> AttackOutcome:
+        """By one number."""
+        assert randomness is not None
+        many = 1 << 20
+        return outcome(self.name, randomness.key("drawn").digest(b"") % many, many, checked=False)
+
+
+@dataclass(frozen=True)
 class Absentee(Fake):
     """Needs people who are not in the release."""
 

@@ -29,6 +29,7 @@ from voile_base.randomness import Randomness
 from voile_tests.study.instruments import (
     Absentee,
     Crowd,
+    Drawn,
     Fails,
     HeldOut,
     Linked,
@@ -239,6 +240,19 @@ def test_attacks_draw_by_themselves():
     """What one attack draws does not depend on which others are run."""
     alone = found(Crowd()).attacks[0]
     assert found(Absentee(), Linked(), Crowd()).attacks[2] == alone
+
+
+def test_publishing_the_same_rows_again_does_not_draw_other_evidence(tmp_path):
+    """Draws follow from the published files: of the same rows they are the same, of others not."""
+    tools = instruments(Drawn(), measures=())
+
+    def success(out: str, frame: pl.DataFrame) -> float:
+        made = make_study(frame, plan_of("generalization"), tmp_path / out, instruments=tools)
+        return made.record.attacks[0]["success"]["value"]
+
+    first = success("first", PEOPLE)
+    assert success("again", PEOPLE) == first
+    assert success("other", PEOPLE.head(50)) != first
 
 
 @pytest.mark.parametrize(

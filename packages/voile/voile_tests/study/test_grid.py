@@ -27,6 +27,7 @@ from voile_testing.processes import PATIENCE, wait_until
 from voile_tests.study.instruments import (
     Absentee,
     Crowd,
+    Drawn,
     Fails,
     Fake,
     Kills,
@@ -124,6 +125,26 @@ def test_a_grid(desk):
         if not any(o != place and o[0] <= place[0] and o[1] <= place[1] for o in places.values())
     }
     assert "rows" in found.points[-1].message
+
+
+def drawing(names):
+    """An adversary that succeeds by what it draws."""
+    return instruments(Drawn(), measures=())
+
+
+def test_the_studies_of_a_grid_aim_at_the_same_people(desk):
+    """Without a seed all points draw alike, and so does the same table again; another does not."""
+    shared = PointTerms(None, EvidenceTerms(), drawing)
+
+    def successes(rows: int) -> set[float]:
+        PEOPLE.head(rows).write_csv(desk / "people.csv")
+        found = compare(desk, None, shared=shared, axes=None)
+        return {p.record.attacks[0]["success"]["value"] for p in found.points if p.record}
+
+    first = successes(60)
+    assert len(first) == 1
+    assert successes(60) == first
+    assert successes(50).isdisjoint(first)
 
 
 @pytest.mark.slow

@@ -224,6 +224,17 @@ class PointTerms:
     """What is charged for points whose plan has a budget."""
     rehearsal: bool = False
     """Whether the table is public or synthetic, so that nothing is charged."""
+    table: str = ""
+    """The fingerprint of the table, from which the draws of the evidence follow without a seed."""
+
+    def draws(self, randomness: Randomness) -> Randomness:
+        """By which targets and rows of a study are drawn, whose release is drawn by others.
+
+        All points draw alike, and their differences are those of their plans.
+        """
+        if self.seed is not None or not self.table:
+            return randomness
+        return Randomness.following("compare", self.table)
 
     def charges(self, plan: Plan) -> bool:
         """Whether what a study of the plan spends is charged."""
@@ -233,8 +244,8 @@ class PointTerms:
 def _study_point(original: Original, point: GridPoint, shared: PointTerms) -> Point:
     """Study one plan; a point that cannot be has its reason instead of a record.
 
-    With a seed all points draw alike: the same targets, the same rows held out, and, unless they
-    are charged, each under a name of its own, the same noise.
+    All points draw alike: the same targets, the same rows held out, and, with a seed and unless
+    they are charged, each under a name of its own, the same noise.
     """
     name = point.stated.name
     try:
@@ -278,7 +289,8 @@ def _record(original: Original, point: GridPoint, shared: PointTerms) -> StudyRe
     publication = pending.transaction.told(pending.publication) if charged else pending.publication
     seconds = {"publish": perf_counter() - started}
     staged = Staged(publication.release, plan, original.frame, engine=engine)
-    evidence = gather(staged, instruments, shared.terms, randomness.within("study"))
+    draws = shared.draws(randomness).within("study")
+    evidence = gather(staged, instruments, shared.terms, draws)
     notices = [*original.notes]
     if in_series:
         notices.append(IN_SERIES)
@@ -303,8 +315,7 @@ def partial_folder(out: str | Path) -> Path:
 class _PointStore:
     """The finished points of a grid; private."""
 
-    def __init__(self, folder: Path, table: str, shared: PointTerms) -> None:
-        """``table`` is the fingerprint of the table."""
+    def __init__(self, folder: Path, shared: PointTerms) -> None:
         self._folder = folder / "points"
         self._folder.mkdir(exist_ok=True, mode=PRIVATE_FOLDER)
         terms = asdict(shared.terms)
@@ -313,7 +324,7 @@ class _PointStore:
             "instruments": getattr(shared.instruments, "__qualname__", ""),
         }
         self._common = json_text(
-            {"table": table, "seed": shared.seed, **terms, **asked, **versions()}
+            {"table": shared.table, "seed": shared.seed, **terms, **asked, **versions()}
         )
 
     def digest(self, point: GridPoint) -> str:
@@ -484,11 +495,11 @@ def make_comparison(  # noqa: PLR0913 - what ``compare`` is told, and how to sho
         check_new_folder(out)
     grid = PlanGrid.of([StatedPlan.of(plan) for plan in plans])
     _refuse_what_cannot_be(source, grid, shared, axes, jobs)
-    table = fingerprint(source)
+    shared = replace(shared, table=fingerprint(source))
     if any(shared.charges(stated.plan) for stated in grid.plans):
         jobs = 1  # each charge follows the one before it
     with _place_of_points(out) as folder:
-        store = _PointStore(folder, table, shared)
+        store = _PointStore(folder, shared)
         _study_all(_Work(source, shared, store), grid, store, jobs, progress)
         points = _points(grid, store)
         if not any(point.record for point in points):

@@ -15,6 +15,9 @@ remains after the commit is writing what is ready.
 What else looks at the release, such as who follows its trips on a map, is a
 ``_FurtherEvidence``: it looks with the attacks, and its documents appear in the private folder.
 
+Which people attacks aim at follows from the published files, unless a seed says it: publishing the
+same rows again does not change the evidence.
+
 How a plan's method chooses groups, for an adversary who knows it (``attack.minimality``).
 
 Putting a study on record: from what was published and found to plain values; private.
@@ -330,9 +333,11 @@ def make_study(  # noqa: PLR0913 - what ``run_study`` is told, and how to draw a
             staged = Staged(publication.release, stated.plan, original.frame, engine=engine)
             series = _known_in_series(pending, stated.plan, original.frame, engine)
             known_to_him = replace(series, choice_of=chooser(stated.plan, engine))
-            draws = randomness.within("study")
-            evidence = gather(staged, instruments, terms, draws, progress, known_to_him)
-            documents = _looked(beside, staged, randomness.within("beside"), progress)
+            draws = _draws_of_evidence(randomness, stage)
+            evidence = gather(
+                staged, instruments, terms, draws.within("study"), progress, known_to_him
+            )
+            documents = _looked(beside, staged, draws.within("beside"), progress)
             record = put_on_record(Subject(stated, seed), publication, evidence, terms, seconds)
             record = _completed(record, stage, names_of_columns(table, stated.plan))
             text = json_text(record_document(record))
@@ -340,6 +345,16 @@ def make_study(  # noqa: PLR0913 - what ``run_study`` is told, and how to draw a
 
         publication = pending.appear(stage, partial(_fill, text, documents, report))
     return Study(publication, record, report, no_report)
+
+
+def _draws_of_evidence(randomness: Randomness, stage: ReleaseStaging) -> Randomness:
+    """By which targets and rows are drawn: without a seed they follow from the published files.
+
+    The same rows published again have the same evidence, so that no custodian draws a better one.
+    """
+    if not randomness.publishable or not stage.data:
+        return randomness
+    return Randomness.following("study", *(str(part["sha256"]) for part in stage.data))
 
 
 def _fill(text: str, documents: Mapping[str, str], report: str | None, folder: Path) -> None:
