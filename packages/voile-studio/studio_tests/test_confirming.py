@@ -12,7 +12,10 @@ from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace
 
+import polars as pl
 import pytest
+
+import voile
 
 pytest.importorskip("fastapi")
 
@@ -22,6 +25,7 @@ from voile.policy.case import Case
 from voile.policy.checking import form_of, judge, keep
 from voile.policy.ruling import ASSUMPTIONS, Ruling, read_ticks, tally_of
 from voile.policy.stated import StatedPolicy
+from voile.schema.plan import Method
 from voile_studio.project import Project, Start
 from voile_studio.screens.confirming import (
     is_withdrawn,
@@ -29,8 +33,9 @@ from voile_studio.screens.confirming import (
     other_releases,
     statements_of,
 )
-from voile_studio.screens.trying import _series_of
+from voile_studio.screens.trying import _series_of, was_tried
 from voile_studio.words import excess_told, remedy_of
+from voile_testing.processes import wait_until
 
 UNPUBLISHED = "no other published data is derived from the same rows"
 POLICY = '[[criteria]]\nkind = "group-size"\nleast = 3\n\n[[criteria]]\nkind = "assumptions"\n'
@@ -645,3 +650,54 @@ def test_each_policy_says_to_whom_it_is_meant_and_how_large_its_groups_are(
         "/p/people/releases/001/check", policy="public-relaese"
     )
     assert answer.status_code == 400
+
+
+@pytest.mark.slow
+def test_the_policy_of_a_project_is_chosen_before_anything_is_tried(project: Project) -> None:
+    """Plan asks for it, Try ticks the k that it allows, and a new release is checked against it."""
+    project.keep_plan(PLAN)
+    visitor = Visitor(project.start.folder)
+    assert "No policy is chosen" in visitor.get("/p/people/try").text
+    assert visitor.post("/p/people/plan/policy", policy="none").status_code == 400
+    page = visitor.post("/p/people/plan/policy", policy="ema").text
+    assert "groups of at least <strong>11</strong>" in page.partition('id="recipient"')[2]
+    assert project.policy == "ema"
+    page = visitor.get("/p/people/try").text
+    form = page.partition('aria-label="k-anonymity')[2].partition("</fieldset>")[0]
+    assert min(map(int, re.findall(r'value="([0-9]+)" checked', form))) == 11
+    studied(project.folder / "releases" / "003", 5)
+    visitor.get("/p/people/sign")
+    (job,) = (one for one in project.jobs.all() if one.purpose.startswith("check-"))
+    assert (job.purpose, job.about) == ("check-003", "ema")
+    (project.start.folder / "later.csv").write_text("age,sex,illness\n30,f,flu\n")
+    wait_until(lambda: project.jobs.find(job.number).state != "running")
+    project.go_on_with("later.csv")
+    assert (project.policy, project.source_name) == ("ema", "later.csv")
+    visitor.post("/p/people/plan/policy", policy="")
+    assert project.policy == ""
+
+
+@pytest.mark.slow
+def test_a_withdrawn_release_is_folded(project: Project) -> None:
+    """Sign off and Evidence show what stands; what was withdrawn is opened by a click."""
+    visitor = Visitor(project.start.folder)
+    visitor.post("/p/people/releases/001/withdraw")
+    for screen, summary in (("sign", "What it was"), ("evidence", "Its evidence")):
+        page = visitor.get(f"/p/people/{screen}").text
+        assert page.count(f"<summary>{summary}</summary>") == 1
+        assert page.count("<details") == page.count("</details>")
+
+
+def test_a_plan_was_tried_only_as_it_is(project: Project) -> None:
+    """A try with other roles of columns says nothing of the plan, though its method is the same."""
+    project.keep_plan(PLAN)
+    attempt = project.folder / "tries" / "001"
+    attempt.mkdir(parents=True)
+    (project.folder / "try-001.toml").write_text(PLAN, encoding="utf-8")
+    people = pl.DataFrame({"age": [30, 30, 31, 31], "sex": ["f", "f", "m", "m"]})
+    voile.compare(people, [project.folder / "try-001.toml"], attempt / "compared", targets=2)
+    method = Method("generalization", {"k": 2})
+    assert was_tried(project, method)
+    assert not was_tried(project, Method("generalization", {"k": 3}))
+    project.keep_plan(PLAN.replace('["age"]', '["age", "sex"]'))
+    assert not was_tried(project, method)

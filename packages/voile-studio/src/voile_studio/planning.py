@@ -1,4 +1,4 @@
-"""What a plan says of each column, and where in its text an error stands.
+"""What a plan says of each column, where in its text an error stands, and which policy it is for.
 
 A plan on disk may be wrong while somebody works on it; nothing is published with it then, because
 every command reads it anew.
@@ -12,9 +12,14 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Self, get_args
 
+from voile.policy.criteria.risks import ThreeRisks
+from voile.policy.remedies import least_k
+from voile.policy.stated import StatedPolicy
+from voile.policy.templates import template_names
 from voile.proposal.editing import ONE_COLUMN_ROLES, ROLE_LISTS
 from voile.publish.registry import publisher_for, read_plan
 from voile.schema.hierarchy.declared import HIERARCHY_KEYS
@@ -29,12 +34,16 @@ __all__ = [
     "KINDS",
     "ROLES",
     "ColumnLine",
+    "PolicyChoice",
     "change_told",
     "column_lines",
     "file_named",
     "file_of_plan",
+    "keep_policy",
     "levels_told",
     "plan_of",
+    "policies",
+    "policy_of",
     "problem_in",
     "problem_of",
     "refuse_breaking",
@@ -375,3 +384,60 @@ def _head_of(line: str) -> str | None:
 
 def _plain(name: str) -> str:
     return name.replace('"', "").replace("'", "").replace(" ", "")
+
+
+@dataclass(frozen=True)
+class PolicyChoice:
+    """A policy that a release can be checked against, in words by which to choose it."""
+
+    named: str
+    """A template, or a file in the start folder."""
+    title: str = ""
+    about: str = ""
+    audience: str = ""
+    least_k: int = 1
+    """Persons that a group must have by its limits of groups and of the worst risk."""
+    risks: tuple[str, ...] = ()
+    """Those of the three risks that it asks for."""
+
+    @classmethod
+    def of(cls, named: str, stated: StatedPolicy) -> Self:
+        """A policy by what states it."""
+        policy = stated.policy
+        risks = tuple(str(one.name) for one in policy.criteria if isinstance(one, ThreeRisks))
+        return cls(named, policy.name, policy.about, policy.audience, least_k(stated), risks)
+
+
+@cache
+def _shipped() -> tuple[PolicyChoice, ...]:
+    return tuple(PolicyChoice.of(name, StatedPolicy.read(name)) for name in template_names())
+
+
+def policies(project: Project) -> list[PolicyChoice]:
+    """The shipped policies, and those in the start folder, whose names begin with ``policy``.
+
+    A file that states none is there by its name, and says why when it is checked against.
+    """
+    folder, own = project.start.folder.resolve(), []
+    for path in sorted(folder.glob("policy*.toml")):
+        if path.is_symlink():
+            continue
+        try:
+            own.append(PolicyChoice.of(path.name, StatedPolicy.read(path)))
+        except InputError:
+            own.append(PolicyChoice(path.name, "This file is no policy that can be read"))
+    return [*_shipped(), *own]
+
+
+def policy_of(project: Project) -> PolicyChoice | None:
+    """The policy that releases of a project are to meet; None where none is chosen, or it went."""
+    chosen = project.policy
+    return next((one for one in policies(project) if one.named == chosen), None) if chosen else None
+
+
+def keep_policy(project: Project, named: str) -> None:
+    """Choose the policy that releases are to meet; raises ``InputError`` where there is none."""
+    if named and named not in {one.named for one in policies(project)}:
+        msg = "there is no such policy in the folder that Studio was started in"
+        raise InputError(msg)
+    project.choose_policy(named)

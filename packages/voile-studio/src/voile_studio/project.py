@@ -2,7 +2,7 @@
 
     patients.csv
     patients.voile/          for its owner alone
-        project.json         which table it is about, and the files that held it before
+        project.json         which table it is about, the files that held it before, the policy
         plan.toml            the plan, as every command takes it
         ledger.db            what has been promised
         key, key.pub         for signatures
@@ -353,7 +353,20 @@ class Project:
             msg = "a command is at work on the table: go on with another file when it has ended"
             raise RefusedError(msg)
         before = [held, *(one for one in self.earlier_sources if one not in {held, named})]
-        text = json.dumps({"source": named, "before": before})
+        self._say(source=named, before=before)
+
+    @property
+    def policy(self) -> str:
+        """The policy that releases are to meet, as it was chosen; empty before."""
+        return str(_said_of(self.folder).get("policy") or "")
+
+    def choose_policy(self, named: str) -> None:
+        """Say which policy releases are to meet; empty takes the choice back."""
+        self._say(policy=named)
+
+    def _say(self, **facts: str | list[str]) -> None:
+        """Write what is new into ``project.json``."""
+        text = json.dumps({**_said_of(self.folder), **facts})
         replace_private_file(self.folder / "project.json", text)
 
     @property

@@ -10,20 +10,15 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated
 
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import Response
 
 from voile.policy.checking import VERDICT
-from voile.policy.criteria.risks import ThreeRisks
-from voile.policy.remedies import least_k
 from voile.policy.ruling import ASSUMPTIONS, CONFIRMED, tally_of
 from voile.policy.stated import StatedPolicy
-from voile.policy.templates import template_names
 from voile.report.words import column_losses, columns_gone, lost_shares, reidentified
 from voile.study.documents import read_record
 from voile.study.record import AttackDocument, StudyRecord, rates_of
@@ -31,6 +26,7 @@ from voile_base.errors import InputError, RefusedError
 from voile_base.values import Document, Json
 from voile_studio import commands
 from voile_studio.jobs import told_as_command
+from voile_studio.planning import policies, policy_of
 from voile_studio.project import Project, json_of
 from voile_studio.screens.confirming import (
     AskedStatement,
@@ -52,7 +48,7 @@ from voile_studio.screens.remedying import changes_of, search_of
 from voile_studio.screens.trying import tries
 from voile_studio.words import remedy_of
 
-__all__ = ["PolicyChoice", "foreign_routes", "policies", "releases", "routes", "signing_routes"]
+__all__ = ["check_new_releases", "foreign_routes", "releases", "routes", "signing_routes"]
 
 
 def foreign_routes(pages: Pages) -> APIRouter:
@@ -112,6 +108,7 @@ def routes(pages: Pages) -> APIRouter:
     @router.get("/evidence")
     def evidence(name: str) -> Response:
         project = pages.project(name)
+        check_new_releases(project)
         return pages.show("evidence.html", project, **_evidence_page(project, None))
 
     @router.post("/releases/{release}/check")
@@ -158,6 +155,7 @@ def _evidence_page(project: Project, refused: Document | None) -> Json:
         "releases": releases(project),
         "tries": tries(project),
         "policies": policies(project),
+        "policy": policy_of(project),
         "remedy_of": remedy_of,
         "files": project.other_files,
         "refused": refused,
@@ -193,52 +191,20 @@ def releases(project: Project) -> list[Json]:
     ]
 
 
+def check_new_releases(project: Project) -> None:
+    """Check releases that stand, and that nobody has checked, against the policy of the project."""
+    chosen = policy_of(project)
+    if chosen is None:
+        return
+    for folder in project.numbered("releases"):
+        checked = verdict_of(folder) or project.jobs.latest(f"check-{folder.name}")
+        if project.stands(folder) and not checked:
+            _hold_against(project, folder, chosen.named)
+
+
 def _hold_against(project: Project, folder: Path, policy: str) -> None:
     command = commands.hold_against(project, folder, policy)
     project.run(f"check-{folder.name}", command, policy)
-
-
-@dataclass(frozen=True)
-class PolicyChoice:
-    """A policy that a release can be checked against, in words by which to choose it."""
-
-    named: str
-    """A template, or a file in the start folder."""
-    title: str = ""
-    about: str = ""
-    audience: str = ""
-    least_k: int = 1
-    """Persons that a group must have by its limits of groups and of the worst risk."""
-    risks: tuple[str, ...] = ()
-    """Those of the three risks that it asks for."""
-
-    @classmethod
-    def of(cls, named: str, stated: StatedPolicy) -> Self:
-        """A policy by what states it."""
-        policy = stated.policy
-        risks = tuple(str(one.name) for one in policy.criteria if isinstance(one, ThreeRisks))
-        return cls(named, policy.name, policy.about, policy.audience, least_k(stated), risks)
-
-
-@cache
-def _shipped() -> tuple[PolicyChoice, ...]:
-    return tuple(PolicyChoice.of(name, StatedPolicy.read(name)) for name in template_names())
-
-
-def policies(project: Project) -> list[PolicyChoice]:
-    """The shipped policies, and those in the start folder, whose names begin with ``policy``.
-
-    A file that states none is there by its name, and says why when it is checked against.
-    """
-    folder, own = project.start.folder.resolve(), []
-    for path in sorted(folder.glob("policy*.toml")):
-        if path.is_symlink():
-            continue
-        try:
-            own.append(PolicyChoice.of(path.name, StatedPolicy.read(path)))
-        except InputError:
-            own.append(PolicyChoice(path.name, "This file is no policy that can be read"))
-    return [*_shipped(), *own]
 
 
 def _hints(

@@ -35,6 +35,9 @@ from voile_studio.planning import (
     ROLES,
     ColumnLine,
     column_lines,
+    keep_policy,
+    policies,
+    policy_of,
     problem_in,
     refuse_breaking,
     steps_of,
@@ -141,6 +144,14 @@ def _command_routes(router: APIRouter, pages: Pages) -> None:
         project = pages.project(name)
         project.run("check", commands.check(project), project.digest)
         return pages.to(project, "plan#check")
+
+    @router.post("/plan/policy")
+    def policy(
+        name: str, request: Request, policy: Annotated[str, Form(max_length=4096)] = ""
+    ) -> Response:
+        project = pages.project(name)
+        keep_policy(project, policy)
+        return _screen(pages, request, project)
 
     @router.post("/plan/missing")
     def missing(
@@ -401,5 +412,7 @@ def _page(project: Project, refusal: str | None) -> Json:
         "refusal": refusal,
         "doubts": found_in(project).get("rows_as_persons", []),
         "check": project.jobs.latest("check", project.digest),
+        "policies": policies(project),
+        "policy": policy_of(project),
         "command": told_as_command(commands.check(project)),
     }

@@ -25,11 +25,11 @@ from voile_base.errors import InputError, RefusedError
 from voile_base.values import Json
 from voile_studio import commands
 from voile_studio.jobs import Job, told_as_command
-from voile_studio.planning import plan_of, problem_in
+from voile_studio.planning import plan_of, policies, policy_of, problem_in
 from voile_studio.project import Project, told
 from voile_studio.screens.confirming import release_line, table_of
 from voile_studio.screens.data import columns_of, found_in
-from voile_studio.screens.evidence import policies, releases
+from voile_studio.screens.evidence import check_new_releases, releases
 from voile_studio.screens.pages import Pages
 from voile_studio.screens.trying import keys_of_series, looks, was_tried
 from voile_studio.words import numbers_of
@@ -44,6 +44,7 @@ def routes(pages: Pages) -> APIRouter:
     @router.get("/sign")
     def page(name: str) -> Response:
         project = pages.project(name)
+        check_new_releases(project)
         return pages.show("sign.html", project, **_page(project))
 
     @router.post("/release")
@@ -152,6 +153,7 @@ def _page(project: Project) -> Json:
         "releases": found,
         "standing": [one for one in found if one["publishable"] and not one["withdrawn"]],
         "policies": policies(project),
+        "policy": policy_of(project),
         "running": running,
         "made": next((one["name"] for one in found if _is_made_anew(project, one)), ""),
         "looks": looks(project),

@@ -10,6 +10,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,7 +18,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
 from voile.proposal.editing import with_method
-from voile.publish.publisher import MethodCard
+from voile.publish.publisher import MethodCard, Parameter
 from voile.publish.registry import METHODS, publisher_of
 from voile.release.folder import verified_files
 from voile.report.grid import risk_title
@@ -42,7 +43,13 @@ from voile_studio.pictures import (
     shown_columns,
     size_classes,
 )
-from voile_studio.planning import column_lines, plan_of, problem_in
+from voile_studio.planning import (
+    PolicyChoice,
+    column_lines,
+    plan_of,
+    policy_of,
+    problem_in,
+)
 from voile_studio.project import Project
 from voile_studio.screens.data import columns_of, found_in
 from voile_studio.screens.pages import Pages
@@ -219,9 +226,12 @@ def looks(project: Project) -> int:
 
 
 def was_tried(project: Project, method: Method) -> bool:
-    """Whether a study of some try had this method with these parameters."""
+    """Whether a study of some try had the plan as it is, with this method, on this table."""
     wanted = json_value({"name": method.name, **method.parameters})
-    of_table = (one.name for one in project.numbered("tries") if not _other_file(project, one.name))
+    tries = (one.name for one in project.numbered("tries"))
+    of_table = (
+        one for one in tries if not _other_file(project, one) and not _another(project, one)
+    )
     done = (compared(project, attempt) for attempt in of_table)
     points = (point for comparison in done if comparison for point in comparison.points)
     return any(point.record and point.record.plan["method"] == wanted for point in points)
@@ -244,11 +254,14 @@ def _page(project: Project, risk: str) -> Json:
         "risks": {name: told for each in done for name, told in _risks_of(each).items()},
         "risk": next((each.risk for each in done), ""),
         "cards": method_cards(),
+        "usual_values": _usual_values,
         "before": _chosen_before(project),
         "widths": _widths(project),
         "published": _published(project),
         "most_sets": MOST_SETS,
         "charges": bool(plan and plan.budget and plan.budget.epsilon),
+        "policy": policy_of(project),
+        "keeps_series": bool(plan and plan.method and keys_of_series(plan.method.name)),
         "tries": found,
         "as_shares": SHARES,
         "worst_person": WORST_PERSON,
@@ -348,6 +361,15 @@ def _refuse_values(card: MethodCard, grid: Json) -> None:
             except PlanError as error:
                 msg = f"{label} = {value} is not tried: {without_toml(str(error))}"
                 raise InputError(msg) from None
+
+
+def _usual_values(parameter: Parameter, policy: PolicyChoice | None) -> tuple[str, ...]:
+    """The values that are ticked where nobody says others: of k those that the policy allows."""
+    least = policy.least_k if policy and parameter.name == "k" else 1
+    if least <= 1:
+        return parameter.tried
+    above = (value for value in parameter.offered if int(value) > least)
+    return (str(least), *islice(above, len(parameter.tried) - 1))
 
 
 def _smallest_groups(comparison: StudyComparison) -> dict[str, int]:
