@@ -12,8 +12,11 @@ from pathlib import Path
 import pytest
 
 from voile.proposal.editing import (
+    ASKS_FOR_SENSITIVE,
+    columns_not_understood,
     date_formats_asked,
     questions_in_order,
+    with_answer,
     with_column_key,
     with_input,
     with_role,
@@ -92,9 +95,9 @@ def test_answers_at_a_terminal_are_written_at_once(tmp_path: Path) -> None:
     """One line an answer; what was put off stays open, and what was answered is kept."""
     plan = tmp_path / "p.toml"
     plan.write_text(ASKING, "utf-8")
-    status, said = asked(plan, "d\nx\np\ns\nl\n")
+    status, said = asked(plan, "d\n?\np\nn\nl\n")
     assert status == 0, said
-    assert "answer with one of p, r, s, q" in said
+    assert "answer with one of p, r, n, x" in said
     assert "1 question open" in said
     document = tomllib.loads(plan.read_text("utf-8"))
     assert document["input"] == {"decimal": ","}
@@ -103,6 +106,52 @@ def test_answers_at_a_terminal_are_written_at_once(tmp_path: Path) -> None:
     status, said = asked(plan, "y\n")
     assert "can be published with" in said
     assert not open_questions(plan.read_text("utf-8"))
+
+
+@pytest.mark.slow
+def test_each_key_at_a_terminal_has_one_meaning(tmp_path: Path) -> None:
+    """The letters of roles put nothing off and end nothing."""
+    plan = tmp_path / "p.toml"
+    plan.write_text(ASKING, "utf-8")
+    _, said = asked(plan, "d\np\nq\ns\n")
+    roles = tomllib.loads(plan.read_text("utf-8"))["roles"]
+    assert (roles["quasi_identifiers"], roles["sensitive"]) == (["town", "sex"], ["note"])
+    assert "can be published with" in said
+
+
+GUESSED = f"""[roles]
+quasi_identifiers = [
+    "grund",  # by default
+    "ort: a",  # by default
+]
+# ? {ASKS_FOR_SENSITIVE} If so, say sensitive = [...].
+#   "grund": not understood
+#   "ort: a": not understood
+"""
+
+
+def test_what_is_not_understood_is_asked_whether_it_is_sensitive() -> None:
+    """One question for all; a column that gets a role leaves it, and the last one ends it."""
+    (question,) = open_questions(GUESSED)
+    assert columns_not_understood(question) == ["grund", "ort: a"]
+    text = with_role(GUESSED, ["grund"], "sensitive")
+    assert tomllib.loads(text)["roles"]["sensitive"] == ["grund"]
+    (question,) = open_questions(text)
+    assert columns_not_understood(question) == ["ort: a"]
+    assert not open_questions(with_role(text, ["ort: a"], "quasi_identifiers"))
+    assert with_answer(text, 0).count("not understood") == 0
+
+
+def test_a_proposal_asks_of_quasi_identifiers_that_it_only_guesses(desk) -> None:
+    """Reasons of an office in words that nobody knows, beside ages, which are not asked about."""
+    words = ("flimmer", "storbe", "quant", "plisk")
+    table = desk.file(
+        "age,qworp\n" + "".join(f"{20 + i % 50},{words[i % 4]}\n" for i in range(600))
+    )
+    assert desk.run("plan", table, "--out", desk / "p.toml").status == 0
+    text = (desk / "p.toml").read_text("utf-8")
+    (question,) = (one for one in open_questions(text) if columns_not_understood(one))
+    assert columns_not_understood(question) == ["qworp"]
 
 
 def test_without_a_terminal_nobody_is_asked(desk) -> None:

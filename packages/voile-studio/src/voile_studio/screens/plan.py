@@ -17,6 +17,7 @@ from voile.proposal.editing import (
     asks_for_marks,
     asks_for_persons,
     asks_for_values,
+    columns_not_understood,
     date_formats_asked,
     with_answer,
     with_column_key,
@@ -302,6 +303,8 @@ class _Asked:
     """Of dates: each format that fits, with how it writes a day."""
     place: int
     """Among the questions of the text, from 0."""
+    columns: Mapping[int, str]
+    """Those of which it asks whether they are sensitive, by their indices in the table."""
 
     @property
     def is_proposed_elsewhere(self) -> bool:
@@ -324,7 +327,9 @@ def _asked(question: OpenQuestion, place: int, names: Sequence[str], plan: str) 
     text = _WRITES.split(question.text)[0]
     role = column_lines(plan, names)[index].role or _OUT if index is not None else ""
     proposed, formats = _proposed(by, index, names, plan), date_formats_asked(question)
-    return _Asked(column, text, index, by, proposed, role, formats, place)
+    several = columns_not_understood(question)
+    columns = {names.index(one): one for one in several if one in names}
+    return _Asked(column, text, index, by, proposed, role, formats, place, columns)
 
 
 def _proposed(by: str, index: int | None, names: Sequence[str], plan: str) -> str:

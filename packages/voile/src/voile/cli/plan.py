@@ -197,24 +197,28 @@ _STILL = " Nothing is published until each is answered: voile plan --ask asks ag
 _NONE = " The plan can be published with."
 
 
+_LATER, _END = "n", "x"
+"""Keys that answer nothing; those of answers are others (``_choices``)."""
+
+
 def _answered(text: str, question: OpenQuestion) -> str | None:
     """The plan with an answer; the same where it is put off, None where the asking ends."""
     choices = _choices(question)
     for key, (words, _) in choices.items():
         say(f"  {key}  {words}")
-    say("  s  put it off    q  end the asking")
+    say(f"  {_LATER}  not now    {_END}  end the asking")
     while True:
         try:
             said = click.prompt("", prompt_suffix="> ", err=True).strip().casefold()
         except click.Abort:
             return None
-        if said == "q":
+        if said == _END:
             return None
-        if said == "s":
+        if said == _LATER:
             return text
         if said in choices:
             return choices[said][1](text)
-        say(f"answer with one of {', '.join((*choices, 's', 'q'))}")
+        say(f"answer with one of {', '.join((*choices, _LATER, _END))}")
 
 
 def _choices(question: OpenQuestion) -> dict[str, tuple[str, Callable[[str], str]]]:
@@ -242,7 +246,11 @@ def _choices(question: OpenQuestion) -> dict[str, tuple[str, Callable[[str], str
         }
     as_proposed = ("as the plan proposes", lambda text: editing.with_answered(text, question))
     if column is None:
-        return {"y": as_proposed}
+        sensitive = {
+            f"{number}": (f"{name} is sensitive", _with(name, "sensitive"))
+            for number, name in enumerate(editing.columns_not_understood(question), 1)
+        }
+        return {**sensitive, "y": as_proposed}
     return {
         "q": ("quasi-identifier: others may know it", _with(column, "quasi_identifiers")),
         "s": ("sensitive attribute: nobody should learn it", _with(column, "sensitive")),

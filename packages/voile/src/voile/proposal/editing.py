@@ -24,11 +24,13 @@ from voile.schema.plan import OpenQuestion, open_questions
 from voile_base.errors import InputError
 
 __all__ = [
+    "ASKS_FOR_SENSITIVE",
     "ONE_COLUMN_ROLES",
     "ROLE_LISTS",
     "asks_for_marks",
     "asks_for_persons",
     "asks_for_values",
+    "columns_not_understood",
     "date_formats_asked",
     "questions_in_order",
     "with_answer",
@@ -47,6 +49,11 @@ ROLE_LISTS = (
 )
 """Roles that several columns may have."""
 ONE_COLUMN_ROLES = ("person", "household", "weight")
+ASKS_FOR_SENSITIVE = (
+    "sensitive: does one of these columns say what nobody should learn of a person, such as an "
+    "illness, a debt or an offence?"
+)
+"""How the question about quasi-identifiers begins of which nothing is understood."""
 _ASKS_FOR_PERSONS = "are the rows of one value a person's?"
 _ASKS_FOR_MARKS = "does a comma part its decimals"
 _ASKS_FOR_DATES = "the dates fit "
@@ -63,6 +70,13 @@ def asks_for_persons(question: OpenQuestion) -> bool:
 def asks_for_values(question: OpenQuestion) -> bool:
     """Whether a question is about public facts, which no choice among roles answers."""
     return any(words in question.text for words in _ASKS_FOR_VALUES)
+
+
+def columns_not_understood(question: OpenQuestion) -> list[str]:
+    """The columns of which a question asks whether they are sensitive; none where it asks else."""
+    if not question.text.startswith(ASKS_FOR_SENSITIVE):
+        return []
+    return [_quoted(name) for name in _OF_SEVERAL.findall(question.text)]
 
 
 def asks_for_marks(question: OpenQuestion) -> bool:
@@ -146,9 +160,13 @@ def _quoted(name: str) -> str:
 
 
 _NAMED = r'("(?:[^"\\\\]|\\\\.)*")'
+_OF_SEVERAL = re.compile(rf"{_NAMED}: ")
 _REMARK = re.compile(rf"#   {_NAMED}: |#   weight = {_NAMED} tells")
 _REMARKED = re.compile("#   ")
-_HEADING = re.compile(r"# (Never published either|Left out, because no role names them)")
+_HEADING = re.compile(
+    r"# (Never published either|Left out, because no role names them|"
+    rf"\? {re.escape(ASKS_FOR_SENSITIVE)})"
+)
 
 
 def _move(roles: Table, column: str, role: str) -> None:

@@ -22,6 +22,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from voile.proposal.columns import SHARED_BY_PEOPLE, ColumnProposal
+from voile.proposal.editing import ASKS_FOR_SENSITIVE
 from voile.proposal.layout import ProposedLayout, marked_columns
 from voile.proposal.whole import Proposal, ProposedTrips
 from voile.schema.domain import public_domain
@@ -130,6 +131,8 @@ k = 5  # everybody looks like 4 others at least; a convention for data that leav
 """
 )
 _ALTERNATIVE = '# name = "{name}"  # instead: {why} (docs/methods/{name}.md)'
+_NOT_UNDERSTOOD = "not understood"
+"""Why a column stands in the question about sensitive ones."""
 _USUAL_LAYOUT = ProposedLayout()
 _MANY = 20
 """Columns of which one question is asked of all instead of the same of each."""
@@ -309,12 +312,24 @@ def _roles(proposal: Proposal) -> Iterator[str]:
         "quasi_identifiers", proposal.of_role("quasi"), "what others may know about a person"
     )
     yield from _list("sensitive", proposal.of_role("sensitive"), "what nobody should learn")
+    yield from _asked_of_guessed(proposal.of_role("quasi"))
     for column in filter(_is_weight, proposal.columns):
         yield (
             f"# weight = {_value(column.name)}  # instead: for risk in the population; in `keep`"
             " as well, recipients can weigh rows"
         )
     yield from _left_out(proposal)
+
+
+def _asked_of_guessed(columns: Sequence[ColumnProposal]) -> Iterator[str]:
+    """One question of the quasi-identifiers of which nothing but their spread is understood.
+
+    Whoever is found in a group learns what all its rows show, which a quasi-identifier never hides.
+    """
+    guessed = [one for one in columns if one.guessed and not one.question]
+    if guessed:
+        yield f"{ASKS} {ASKS_FOR_SENSITIVE} If so, say sensitive = [...]."
+        yield from (f"#   {_value(column.name)}: {_NOT_UNDERSTOOD}" for column in guessed)
 
 
 def _left_out(proposal: Proposal) -> Iterator[str]:
