@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from voile.proposal.columns import ColumnProposal
 from voile.proposal.whole import Proposal, propose
 from voile.proposal.writing import plan_text
-from voile.recognisers.codes import CHECKS
+from voile.recognisers.codes import CHECKS, public_list_of
 from voile.recognisers.recognition import _holds_of, _may_hold, listed_recognisers, recognised
 from voile.recognisers.values import ColumnLook, share_of
 from voile.schema.names import meaning_of
@@ -485,3 +485,33 @@ def test_a_text_that_holds_a_format_has_the_signs_that_are_asked_for_first(form)
 
 def test_words_have_no_signs_of_a_format():
     assert not any(map(_may_hold, ("Adm-clerical", "Priv-house-serv", "Zürich West", "")))
+
+
+@pytest.mark.parametrize(
+    ("values", "listed"),
+    [
+        (("E01011208", "E01011238", "W01000412", "S12000033"), ("areas", "quasi")),
+        (("SBIN0001234", "HDFC0000005", "ICIC0006789", "PUNB0123400"), ("banks", "quasi")),
+        (("4006381333931", "96385074", "036000291452", "5901234123457", "9780306406157"),
+         ("trade items", "quasi")),
+        (("73211009", "38341003", "195967001", "22298006", "44054006"), ("findings", "sensitive")),
+        (("4006381333932", "96385074", "036000291452", "5901234123457", "9780306406157"), None),
+        (("73211008", "38341003", "195967001", "22298006", "44054006"), None),
+        (("E01011208", "E01011238", "W01000412", "PX-881"), None),
+    ],
+)  # fmt: skip
+def test_codes_of_public_lists_tell_nobody(values, listed):
+    """By form or check digit; one that does not fit refuses all."""
+    found = public_list_of(values)
+    assert (found is None) == (listed is None)
+    if found and listed:
+        assert listed[0] in found[0]
+        assert found[1] == listed[1]
+
+
+def test_a_code_of_an_area_is_published_in_groups(tmp_path):
+    """Though it looks like a number of something, as numbers of records do."""
+    areas = tuple(f"E0101{n}" for n in range(1200, 1230))
+    assert _column(tmp_path, "lsoa_code", areas).role == "quasi"
+    numbers = tuple(f"E0101{n}7" for n in range(1200, 1230))
+    assert _column(tmp_path, "lsoa_code", numbers).role != "quasi"

@@ -13,7 +13,7 @@ import xlsxwriter
 from voile.proposal.layout import ProposedLayout, proposed_layout
 from voile.schema.layout import column_names
 from voile.table.profile import Inspected
-from voile_base.errors import TableError
+from voile_base.errors import InputError, TableError
 
 NAMES = ["name", "sex", "age", "town"]
 BODY = [
@@ -157,3 +157,32 @@ def test_merged_names_stand_above_their_columns_alone(tmp_path: Path) -> None:
         ("H1", "Pest", "f", "12"),
     ]
     assert column_names(rows[:2], 4, numbered=False) == ("Area code", "Area name", "Sex", "Pay net")
+
+
+def test_the_sheet_with_nearly_all_rows_is_taken_and_said(tmp_path: Path) -> None:
+    """Beside a sheet of notes the plan names the table's; of two tables somebody has to choose."""
+    for notes, sheet in ((3, "People"), (30, None)):
+        file = tmp_path / f"{notes}.xlsx"
+        with xlsxwriter.Workbook(file) as book:
+            for name, rows in (("Notes", notes), ("People", 60)):
+                page = book.add_worksheet(name)
+                for row in range(rows):
+                    page.write_row(row, 0, ["age", "sex"] if not row else [row, "mf"[row % 2]])
+        before = file.read_bytes()
+        if sheet is None:
+            with pytest.raises(InputError, match="several sheets"):
+                proposed_layout(file)
+        else:
+            place, found = proposed_layout(file)
+            assert found.layout.sheet == sheet
+            assert ("sheet", "the others have few rows") in found.reasons
+            assert Inspected.of_file(place).rows == 59
+        assert file.read_bytes() == before
+
+
+def test_an_empty_workbook_is_told_and_no_fault(tmp_path: Path) -> None:
+    """A sheet without a cell holds no table."""
+    with xlsxwriter.Workbook(tmp_path / "t.xlsx") as book:
+        book.add_worksheet("empty")
+    with pytest.raises(TableError, match="empty"):
+        Inspected.of_file(proposed_layout(tmp_path / "t.xlsx")[0])

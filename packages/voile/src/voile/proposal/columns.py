@@ -51,6 +51,7 @@ from voile.recognisers.codes import (
     are_versions,
     have_thin_ends,
     may_single_out,
+    public_list_of,
     run_without_gaps,
 )
 from voile.recognisers.recognition import Recognition, recognised
@@ -226,8 +227,7 @@ def propose_column(
     ``beside`` are the names of the other columns; ``persons`` is how many the rows are of, where
     that is known: else each row is taken for another's.
     """
-    profile = details.profile
-    called = called or profile.name
+    profile, called = details.profile, called or details.profile.name
     meaning = _meaning(details, called)
     kind = _kind(details, meaning)
     if profile.type in _NEVER:
@@ -303,16 +303,16 @@ def _unit(details: ColumnDetails, called: str) -> ColumnProposal | None:
     if _flag(details) or details.look().is_flag():
         return None
     why = f"its name says that it tells {role}s apart, and its values are few"
-    question = (
-        f"does it tell {role}s apart? Then name it in {role}; if it is a group, give it a role"
-    )
+    question = f"does it tell {role}s apart? Then name it in {role}; if a group, give it a role"
     return ColumnProposal(details, "drop", "code", why, question=question)
 
 
 def _recognised(details: ColumnDetails, look: ColumnLook) -> ColumnProposal | None:
-    """A column that the recognisers know."""
-    found = recognised(look)
-    return None if found is None else of_recognition(details, found)
+    """A column that the recognisers know; codes of a public list tell nobody, whatever its name."""
+    if found := recognised(look):
+        return of_recognition(details, found)
+    listed = public_list_of(details.sample)
+    return ColumnProposal(details, listed[1], "code", f"{listed[0]}, by form") if listed else None
 
 
 def of_recognition(details: ColumnDetails, found: Recognition) -> ColumnProposal:
@@ -348,8 +348,7 @@ def _thing(details: ColumnDetails, called: str) -> ColumnProposal | None:
         return ColumnProposal(details, "identifier", "code", why)
     if may_be := of_staff(details.profile.name, details.sample):
         return unclear(details, "code", may_be)
-    why = "few codes, though its name is that of an id"
-    return ColumnProposal(details, "quasi", "nominal", why)
+    return ColumnProposal(details, "quasi", "nominal", "few codes, though its name is an id's")
 
 
 def _date(details: ColumnDetails, called: str) -> ColumnProposal | None:
@@ -528,9 +527,9 @@ def _free_text(details: ColumnDetails) -> ColumnProposal | None:
         question = "may its remarks tell of anybody? If they are names of groups, give it a role"
         return ColumnProposal(details, "drop", "text", why, question=question)
     structured = share_of(details.sample, lambda text: text[:1] in "{[<" and len(text) > _LONG)
-    told = "documents in cells: they may hold anything"
-    found = profile.type == "text" and structured > ALONE
-    return ColumnProposal(details, "drop", "text", told) if found else None
+    if profile.type != "text" or structured <= ALONE:
+        return None
+    return ColumnProposal(details, "drop", "text", "documents in cells: they may hold anything")
 
 
 def _are_sentences(details: ColumnDetails) -> bool:

@@ -29,7 +29,7 @@ from voile.recognisers.values import currencies, measures
 from voile.schema.layout import USUAL, Decimals, InputLayout, Thousands, column_names
 from voile.table.looking import MARKS
 from voile.table.places import Address, LaidOut, Place, file_and_part, laid_out
-from voile.table.reading import first_rows, last_row
+from voile.table.reading import first_rows, last_row, main_sheet
 from voile.table.summaries import ColumnDetails
 from voile_base.errors import TableError
 from voile_base.ondemand import dataclass
@@ -141,6 +141,9 @@ def proposed_layout(place: Place) -> tuple[Place, ProposedLayout]:
         return place, ProposedLayout(place.layout, said)
     if isinstance(place, Address):
         return place, ProposedLayout()
+    named, main = place, main_sheet(place)
+    if main is not None:
+        place = place.with_name(f"{place.name}#{main}")
     sheet, rows = first_rows(place, _LOOKED_AT)
     found = ProposedLayout.of_rows(rows, str(place))
     if sheet is not None and (last := last_row(place)) is not None:
@@ -150,13 +153,13 @@ def proposed_layout(place: Place) -> tuple[Place, ProposedLayout]:
             reasons=(*found.reasons, ("last", "notes stand below the table")),
         )
     if sheet is not None and sheet == file_and_part(place)[1]:
-        why = "the sheet that was named"
+        why = "the sheet that was named" if main is None else "the others have few rows"
         found = replace(
             found,
             layout=replace(found.layout, sheet=sheet),
             reasons=(("sheet", why), *found.reasons),
         )
-    return laid_out(place, found.layout), found
+    return laid_out(named, found.layout), found
 
 
 def data_as_names(details: Sequence[ColumnDetails]) -> tuple[int, ...]:

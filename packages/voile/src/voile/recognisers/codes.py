@@ -26,7 +26,7 @@ from voile.recognisers.values import (
     share_of,
 )
 from voile.schema.hierarchy.taxonomy import CodeListName
-from voile.schema.names import fits, words_of
+from voile.schema.names import Role, fits, words_of
 from voile.schema.persons import ALONE, FEW_PERSONS
 from voile_base.ondemand import pattern_on_demand
 
@@ -42,6 +42,7 @@ __all__ = [
     "are_versions",
     "have_thin_ends",
     "may_single_out",
+    "public_list_of",
     "run_without_gaps",
 ]
 
@@ -532,6 +533,64 @@ def are_diagnoses(texts: Sequence[str], lists: Mapping[CodeListName, int]) -> bo
     return are_listed(texts, lists) and any(map(_SUBCATEGORY.fullmatch, texts))
 
 
+def public_list_of(texts: Sequence[str]) -> tuple[str, Role] | None:
+    """The public list that several texts seem to be codes of, by their form or check digit.
+
+    And the role of what it lists: areas of the statistics offices of the United Kingdom, branches
+    of Indian banks, trade items (GS1 General Specifications 7.9), and concepts of SNOMED CT, whose
+    ids end in a digit by Verhoeff's scheme.
+    """
+    if what := _list_by_form([text for text in texts if text]):
+        return what, "sensitive" if what == _CONCEPTS else "quasi"
+    return None
+
+
+def _list_by_form(texts: Sequence[str]) -> str | None:
+    for what, form in _PUBLIC_FORMS.items():
+        if len(texts) >= _LISTED_CODES and all(map(form.fullmatch, texts)):
+            return what
+    if len(texts) < _CHECKED_CODES or not all(map(str.isdecimal, texts)):
+        return None
+    return next((what for what, holds in _PUBLIC_CHECKS.items() if all(map(holds, texts))), None)
+
+
+def _is_trade_item(text: str) -> bool:
+    digits = [int(digit) for digit in reversed(text)]
+    return len(text) in {8, 12, 13, 14} and sum(digits[::2]) % 10 == -3 * sum(digits[1::2]) % 10
+
+
+def _is_concept(text: str) -> bool:
+    """Whether digits are an id of a concept, by its partition and its check digit."""
+    if not 6 <= len(text) <= 18 or text[-3:-1] not in {"00", "10"}:
+        return False
+    check = 0
+    for place, digit in enumerate(reversed(text)):
+        check = _dihedral(check, _permuted(int(digit), place % 8))
+    return check == 0
+
+
+def _dihedral(a: int, b: int) -> int:
+    """The product of two of the ten symmetries of a pentagon, five of which are reflections."""
+    if a < 5:
+        return (a + b) % 5 if b < 5 else 5 + (a + b) % 5
+    return 5 + (a - b) % 5 if b < 5 else (a - b) % 5
+
+
+def _permuted(digit: int, times: int) -> int:
+    for _ in range(times):
+        digit = _VERHOEFF[digit]
+    return digit
+
+
+_VERHOEFF = (1, 5, 7, 6, 2, 8, 3, 0, 9, 4)
+_CHECKED_CODES = 5
+"""Codes from which on it is no chance that all have the right last digit."""
+_CONCEPTS = "codes of clinical findings and procedures"
+_PUBLIC_FORMS = {
+    "codes of areas of statistics": pattern_on_demand(r"[EWNSKJLM]\d{8}"),
+    "codes of branches of banks": pattern_on_demand(r"[A-Z]{4}0[A-Z\d]{6}"),
+}
+_PUBLIC_CHECKS = {_CONCEPTS: _is_concept, "codes of trade items": _is_trade_item}
 _SUBCATEGORY = pattern_on_demand(r"[A-Z]\d[\dA-Z]\.[\dA-Z]{1,4}")
 _LISTED_CODES = 4
 """Codes of countries from which on it is no chance: two in five pairs of letters are one."""

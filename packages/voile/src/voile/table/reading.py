@@ -71,6 +71,7 @@ __all__ = [
     "labels_of",
     "last_row",
     "list_columns",
+    "main_sheet",
     "read_batches",
     "read_column",
     "read_frame",
@@ -330,6 +331,15 @@ def first_rows(place: Path, rows: int) -> tuple[str | None, list[tuple[int, list
     with readable(file):
         head = csv_head(file, rows, compression=source.compression)
     return None, [(line, [cell or None for cell in row]) for line, row in head]
+
+
+def main_sheet(place: Path) -> str | None:
+    """The sheet that has nearly all rows of a workbook; None where one is named, or none has."""
+    file, part = file_and_part(place)
+    if part is not None or _format_of(file) != "xlsx":
+        return None
+    with readable(file):
+        return formats_excel.Excel().main_sheet(file)
 
 
 def last_row(place: Path) -> int | None:

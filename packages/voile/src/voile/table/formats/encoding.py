@@ -187,7 +187,26 @@ def _guessed_encoding(text: Utf8Text) -> str:
         raise TableError(
             f"{text.name}: the encoding of the text cannot be told; save the file as UTF-8"
         )
+    other = _WITH_EURO.get(guess)
+    if other and _NO_CURRENCY in specimen.decode(guess, "replace") and _holds(other, specimen):
+        return other
     return guess
+
+
+_NO_CURRENCY = "\xa4"
+"""The sign of no currency, which nobody writes: its place is that of the euro in newer sets."""
+_WITH_EURO = {"cp1253": "iso8859_7", "iso8859_1": "iso8859_15", "latin_1": "iso8859_15"}
+
+
+def _holds(encoding: str, specimen: bytes) -> bool:
+    """Whether bytes are a text in an encoding, without characters of control."""
+    try:
+        return not _CONTROLS.search(specimen.decode(encoding))
+    except UnicodeDecodeError:
+        return False
+
+
+_CONTROLS = pattern_on_demand(r"[\x80-\x9f]")
 
 
 def _first_fault(text: Utf8Text, data: bytes) -> int:

@@ -40,7 +40,7 @@ from voile_base.ondemand import pattern_on_demand
 from voile_base.values import Json
 
 if TYPE_CHECKING:
-    from fastexcel import DType, ExcelReader
+    from fastexcel import DType, ExcelReader, ExcelSheet
 
 __all__ = ["Excel", "read_sheets", "write_sheets"]
 
@@ -62,6 +62,8 @@ _BELOW = 4
 _FEWEST = 3
 _NOTES = 20
 """Rows of notes below a table, at most."""
+_TIMES = 10
+"""How many times the rows of all other sheets the one of the table has, at least."""
 _NO_TITLE = pattern_on_demand(r"[\[\]:*?/\\]")
 _LONGEST_TITLE = 31
 
@@ -77,19 +79,10 @@ class Excel:
         layout: InputLayout = USUAL,
     ) -> Whole:
         """The sheet of that name, or the only one, from the row of names on."""
-        fastexcel = _reader_of(file)
-        _refuse_encrypted(file)
-        faults = (fastexcel.FastExcelError, pl.exceptions.PolarsError, OSError, ValueError)
-        try:
-            book = fastexcel.read_excel(file)
+        with _opened(file) as book:
             sheet = _sheet(file, book, layout.sheet or part)
             names = _names(file, book, sheet, layout)
             frame = _cells(file, book, sheet, names, layout)
-        except faults as fault:
-            refuse_out_of_memory(fault)
-            raise TableError(
-                f"{file}: the workbook is not whole or not valid; save it again from its source"
-            ) from None
         refuse_nothing(file, names, frame.height)
         _refuse_gaps(file, sheet, frame, layout)
         _refuse_shorter(file, sheet, frame)
@@ -101,17 +94,19 @@ class Excel:
 
     def head(self, file: Path, part: str | None, rows: int) -> tuple[str, list[list[str | None]]]:
         """The name of a sheet and its first rows as texts; raises as ``read`` does."""
-        fastexcel = _reader_of(file)
-        _refuse_encrypted(file)
-        try:
-            book = fastexcel.read_excel(file)
+        with _opened(file) as book:
             sheet = _sheet(file, book, part)
             return sheet, _texts(book, sheet, 0, rows)
-        except (fastexcel.FastExcelError, pl.exceptions.PolarsError, OSError, ValueError) as fault:
-            refuse_out_of_memory(fault)
-            raise TableError(
-                f"{file}: the workbook is not whole or not valid; save it again from its source"
-            ) from None
+
+    def main_sheet(self, file: Path) -> str | None:
+        """The sheet that has nearly all rows of a workbook of several; None where none has."""
+        with _opened(file) as book:
+            heights = {name: one.total_height for name, one in _shown(book).items()}
+        largest = max(heights, key=lambda name: heights[name], default=None)
+        if largest is None or len(heights) == 1:
+            return None
+        rest = sum(heights.values()) - heights[largest]
+        return largest if heights[largest] > _TIMES * rest else None
 
     def last(self, file: Path, part: str | None) -> int | None:
         """The last row above notes at the end of a sheet; None where none stand there.
@@ -122,6 +117,8 @@ class Excel:
         book = _reader_of(file).read_excel(file)
         sheet = _sheet(file, book, part)
         rows = book.load_sheet(sheet, header_row=None, skip_rows=0, dtypes="string").to_polars()
+        if not rows.width:
+            return None
         filled = rows.select(n=pl.sum_horizontal(pl.all().is_not_null()))["n"]
         for most in (1, rows.width // 4):
             end = int((filled > most).arg_true().max() or 0)
@@ -210,6 +207,20 @@ def _write_sheet(book: Any, title: str, batches: Iterator[pl.DataFrame], schema:
             _write_row(sheet, row, values, columns)
 
 
+@contextmanager
+def _opened(file: Path) -> Iterator[ExcelReader]:
+    """A workbook to read; raises ``TableError`` where it is encrypted, not whole or none."""
+    fastexcel = _reader_of(file)
+    _refuse_encrypted(file)
+    try:
+        yield fastexcel.read_excel(file)
+    except (fastexcel.FastExcelError, pl.exceptions.PolarsError, OSError, ValueError) as fault:
+        refuse_out_of_memory(fault)
+        raise TableError(
+            f"{file}: the workbook is not whole or not valid; save it again from its source"
+        ) from None
+
+
 def _reader_of(file: Path) -> ModuleType:
     """The library that reads workbooks, without its remarks on columns that hold nothing."""
     quiet = logging.getLogger("fastexcel")
@@ -218,6 +229,12 @@ def _reader_of(file: Path) -> ModuleType:
         quiet.propagate = False
     reader: ModuleType = library("fastexcel", "excel", f"{file}: reading workbooks")
     return reader
+
+
+def _shown(book: ExcelReader) -> dict[str, ExcelSheet]:
+    """The sheets that hold something and are not hidden, each with its first row."""
+    loaded = {name: book.load_sheet(name, header_row=None, n_rows=1) for name in book.sheet_names}
+    return {n: one for n, one in loaded.items() if one.total_height and one.visible == "visible"}
 
 
 def _sheet(file: Path, book: ExcelReader, part: str | None) -> str:
@@ -231,8 +248,7 @@ def _sheet(file: Path, book: ExcelReader, part: str | None) -> str:
             )
         return part
     if len(sheets) > 1:
-        loaded = {name: book.load_sheet(name, header_row=None, n_rows=1) for name in sheets}
-        sheets = [n for n, one in loaded.items() if one.total_height and one.visible == "visible"]
+        sheets = list(_shown(book))
     if len(sheets) != 1:
         if not sheets:
             raise TableError(f"{file}: the workbook holds no table")
