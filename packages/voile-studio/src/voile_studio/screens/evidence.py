@@ -256,6 +256,7 @@ def _release(project: Project, folder: Path) -> dict[str, object] | None:
         "losses": _losses(record),
         "attempts": {(risk["risk"], risk["of"]): risk["targets"] for risk in record.risks},
         "in_series": in_series,
+        "leavers": _leavers(record) if in_series else 0,
         "files": sorted(path.name for path in (folder / "release").glob("*")),
         "check": project.jobs.latest(f"check-{folder.name}"),
         "verdict": verdict,
@@ -273,6 +274,13 @@ def _release(project: Project, folder: Path) -> dict[str, object] | None:
         "dossier": project.dossier_of(folder).is_file(),
         "outdated": _is_outdated(project, folder, statements),
     }
+
+
+def _leavers(record: StudyRecord) -> int:
+    """How many rows leave a group of a series at once, at least: 0 where its method says none."""
+    method = record.plan["method"]
+    k = method.get("k")
+    return k if method["name"] == "generalization" and isinstance(k, int) else 0
 
 
 def _losses(record: StudyRecord) -> list[tuple[str, str, bool]]:

@@ -324,7 +324,7 @@ def _asked(question: OpenQuestion, place: int, names: Sequence[str], plan: str) 
     by = "role" if index is not None else "values"
     for name, fits in _ANSWERED_BY.items():
         by = name if fits(question) else by
-    text = _WRITES.split(question.text)[0]
+    text = _WRITES.split(question.text)[0].removeprefix("sensitive: ")
     role = column_lines(plan, names)[index].role or _OUT if index is not None else ""
     proposed, formats = _proposed(by, index, names, plan), date_formats_asked(question)
     several = columns_not_understood(question)
