@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from voile.cli.plan import _choices
 from voile.proposal.editing import (
     ASKS_FOR_SENSITIVE,
     columns_not_understood,
@@ -124,7 +125,7 @@ quasi_identifiers = [
     "grund",  # by default
     "ort: a",  # by default
 ]
-# ? {ASKS_FOR_SENSITIVE} If so, say sensitive = [...].
+# ? {ASKS_FOR_SENSITIVE} If so, say sensitive = [...], or remove it.
 #   "grund": not understood
 #   "ort: a": not understood
 """
@@ -140,6 +141,10 @@ def test_what_is_not_understood_is_asked_whether_it_is_sensitive() -> None:
     assert columns_not_understood(question) == ["ort: a"]
     assert not open_questions(with_role(text, ["ort: a"], "quasi_identifiers"))
     assert with_answer(text, 0).count("not understood") == 0
+    choices = _choices(open_questions(GUESSED)[0])
+    assert list(choices) == ["1s", "1l", "2s", "2l", "y"]
+    left = tomllib.loads(choices["2l"][1](choices["1s"][1](GUESSED)))["roles"]
+    assert left == {"sensitive": ["grund"]}
 
 
 def test_a_proposal_asks_of_quasi_identifiers_that_it_only_guesses(desk) -> None:

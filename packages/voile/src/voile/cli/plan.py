@@ -246,11 +246,12 @@ def _choices(question: OpenQuestion) -> dict[str, tuple[str, Callable[[str], str
         }
     as_proposed = ("as the plan proposes", lambda text: editing.with_answered(text, question))
     if column is None:
-        sensitive = {
-            f"{number}": (f"{name} is sensitive", _with(name, "sensitive"))
+        several = {
+            f"{number}{key}": (f"{name} {becomes}", _with(name, role))
             for number, name in enumerate(editing.columns_not_understood(question), 1)
+            for key, becomes, role in (("s", "is sensitive", "sensitive"), ("l", "is left out", ""))
         }
-        return {**sensitive, "y": as_proposed}
+        return {**several, "y": as_proposed}
     return {
         "q": ("quasi-identifier: others may know it", _with(column, "quasi_identifiers")),
         "s": ("sensitive attribute: nobody should learn it", _with(column, "sensitive")),

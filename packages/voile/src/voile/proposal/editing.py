@@ -51,7 +51,7 @@ ROLE_LISTS = (
 ONE_COLUMN_ROLES = ("person", "household", "weight")
 ASKS_FOR_SENSITIVE = (
     "sensitive: does one of these columns say what nobody should learn of a person, such as an "
-    "illness, a debt or an offence?"
+    "illness, a debt or an offence, or does it name or number somebody, such as a clerk?"
 )
 """How the question about quasi-identifiers begins of which nothing is understood."""
 _ASKS_FOR_PERSONS = "are the rows of one value a person's?"

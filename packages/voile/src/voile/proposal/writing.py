@@ -328,7 +328,7 @@ def _asked_of_guessed(columns: Sequence[ColumnProposal]) -> Iterator[str]:
     """
     guessed = [one for one in columns if one.guessed and not one.question]
     if guessed:
-        yield f"{ASKS} {ASKS_FOR_SENSITIVE} If so, say sensitive = [...]."
+        yield f"{ASKS} {ASKS_FOR_SENSITIVE} If so, say sensitive = [...], or remove it."
         yield from (f"#   {_value(column.name)}: {_NOT_UNDERSTOOD}" for column in guessed)
 
 
