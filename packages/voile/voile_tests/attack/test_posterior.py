@@ -10,10 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from voile.attack import posterior
 from voile.attack.joining import Owners
 from voile.attack.posterior import (
     Candidates,
     Crowd,
+    _SampledColumn,
     draw_rows,
     draw_targets,
     near_weights,
@@ -159,6 +161,28 @@ def noisy(draws, rows, people):
         }
     )
     return PublishedRows.of(replace(release, disclosure=disclosure)), People(crowd)
+
+
+def test_who_fits_is_told_of_no_more_pairs_at_a_time_than_stay_in_the_caches(monkeypatch):
+    """Rows are found by 512 pairs at a time, and they are those found by all at once."""
+    published, people = noisy(np.random.default_rng(4), 300, 200)
+    names, rows = ("town", "grade", "pay"), np.array([3, 70, 3, 251])
+
+    def found() -> list[np.ndarray]:
+        near = sightings_near(published, people, names, rows[:2])
+        return [Candidates.of(published, people, names, rows).there, near.place]
+
+    whole, asked, bits_of = found(), [], _SampledColumn.bits_of
+
+    def counted(column: _SampledColumn, some: np.ndarray) -> np.ndarray:
+        asked.append(len(some) * len(column.cell))
+        return bits_of(column, some)
+
+    monkeypatch.setattr(posterior, "_BITS", 512)
+    monkeypatch.setattr(_SampledColumn, "bits_of", counted)
+    for one, other in zip(whole, found(), strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert 0 < max(asked) <= 512
 
 
 def test_beside_noise_only_those_are_weighed_who_fit_in_other_columns():

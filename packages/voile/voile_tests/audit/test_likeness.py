@@ -100,3 +100,20 @@ def test_columns_of_few_combinations_are_added_up_once_for_all_rows_that_show_th
     expected = np.prod(each, axis=0)
     expected /= expected.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(likely(alike)[:, rows.place], expected, rtol=1e-4, atol=1e-9)
+
+
+def test_however_few_numbers_are_added_at_a_time_weights_are_the_same(monkeypatch) -> None:
+    """Of columns that stand by themselves, to the last bit, by rows and by people."""
+    draws = np.random.default_rng(5)
+    columns = [column(draws, 300, 40, cells) for cells in (30, 40, 50)]
+    alike = Likeness.of(columns, DistinctRows.of(columns), (0, np.arange(40)))
+    assert len(alike._groups) == 3
+
+    def weights() -> list[np.ndarray]:
+        blocks = [one for _, some in alike.in_blocks() for _, one in some]
+        return [alike.at(slice(None)), *blocks]
+
+    whole = weights()
+    monkeypatch.setattr(beside, "_ADDED", 7)
+    for one, other in zip(whole, weights(), strict=True):
+        np.testing.assert_array_equal(one, other)

@@ -92,6 +92,8 @@ PAIRS = 1 << 21
 """Pairs of a person and a row that are weighed at a time: some 50 megabytes."""
 _PACKED = 32
 """How many times as many are looked at before, as bits, for those that fit at all."""
+_BITS = 1 << 22
+"""Of bits that say who fits what, how many stand at a time: half a megabyte stays in the caches."""
 
 
 def draw_targets(
@@ -215,7 +217,7 @@ def owner_posteriors(
         chunk, who = waiting.pop()
         size = chunk.stop - chunk.start
         part = sightings.only(np.arange(chunk.start, chunk.stop))
-        who = _who_fit(part, who, pairs * _PACKED)
+        who = _who_fit(part, who)
         if size > 1 and size * len(who) > pairs:  # those who fit half of them are fewer
             half = chunk.start + size // 2
             waiting += [(slice(half, chunk.stop), who), (slice(chunk.start, half), who)]
@@ -374,14 +376,14 @@ def _fitting(sightings: Sightings, targets: slice) -> Indices:
     return which[bits.any(axis=1)]
 
 
-def _who_fit(sightings: Sightings, who: Indices, pairs: int) -> Indices:
+def _who_fit(sightings: Sightings, who: Indices) -> Indices:
     """Those of some targets that fit any sighting, of columns that say yes or no; ascending."""
     masks = [seen.fits_some_row()[who] for seen in sightings.texts]
     who = who[np.logical_and.reduce(masks)] if masks else who
     fit = [np.empty(0, dtype=np.int64)]
     if not (asked := _asked_one_by_one(sightings)):
         return who
-    for part in _chunks(len(who), len(sightings.rows), pairs):
+    for part in _chunks(len(who), len(sightings.rows), _BITS):
         bits = asked[0].packed(who[part])
         for seen in asked[1:]:
             bits = bits & seen.packed(who[part])
@@ -629,7 +631,7 @@ def _who_fit_any(columns: Sequence[_SampledColumn]) -> Indices:
         alive &= look_up(column.fits, column.value)
     there = np.flatnonzero(alive)
     found = [there[:0]]
-    for part in _chunks(len(there), len(each[0].cell), PAIRS * _PACKED):
+    for part in _chunks(len(there), len(each[0].cell), _BITS):
         who = there[part]
         bits = each[0].bits_of(who)
         for column in each[1:]:

@@ -257,18 +257,8 @@ def _column(
     sides = tuple(np.split(value, ends))
     kept = whole and (tuple(np.split(whole[0], ends)), whole[1])
     wide = _are_wide(cells) if numbers is not None else np.zeros(cells.height, dtype=bool)
-    return JointColumn(
-        one.name,
-        sides,
-        cell,
-        covers,
-        near,
-        numbers,
-        wide,
-        one.how,
-        kept,
-        one.stated,
-    )
+    about = one.how, kept, one.stated
+    return JointColumn(one.name, sides, cell, covers, near, numbers, wide, *about)
 
 
 _WORDS = 1 << 63
@@ -550,6 +540,8 @@ _NO_WEIGHT = np.float32(-70)
 """The logarithm of a weight, below which all rows of a file together tell nothing."""
 _LIKENESS_PAIRS = 1 << 20
 """Of a person and a row, that are compared at a time: 4 megabytes for each number of theirs."""
+_ADDED = 1 << 16
+"""Of these, how many numbers of one column are added at a time: they stay in the caches."""
 _PEOPLE = 256
 """Who are looked at together where votes for each of thousands of cells are counted."""
 
@@ -593,7 +585,7 @@ class Likeness:
         for some in _parts(self.people, _PEOPLE):
             near = self._near(some)
             most = self._most(near)
-            blocks = ((rows, _weights(self._sum(near, rows) - most)) for rows in self._rows(some))
+            blocks = ((rows, _weights(self._sum(near, rows), most)) for rows in self._rows(some))
             yield some, blocks
 
     def without(self, place: int, people: slice, votes: Singles) -> Singles:
@@ -614,7 +606,7 @@ class Likeness:
     def at(self, rows: slice | Indices) -> Singles:
         """The same of some of the different rows, by their places."""
         near, most = self._of_all
-        return _weights(self._sum(near, rows) - most)
+        return _weights(self._sum(near, rows), most)
 
     @property
     def total(self) -> Singles:
@@ -678,17 +670,21 @@ class Likeness:
         if not near:  # without a column all rows are as likely
             return np.zeros((len(self.count[rows]), self.people), dtype=np.float32)
         total: Singles = np.take(near[0][0], near[0][1][rows], axis=0)
+        step = max(1, _ADDED // max(total.shape[1], 1))
         for log, code in near[1:]:
-            total += np.take(log, code[rows], axis=0)
+            asked = code[rows]
+            for part in _parts(len(total), step):
+                total[part] += np.take(log, asked[part], axis=0)
         return total
 
 
-def _weights(logs: Singles) -> Singles:
-    """Exponentials of logarithms, in their place; below ``_NO_WEIGHT`` 0.
+def _weights(logs: Singles, most: Singles) -> Singles:
+    """Exponentials of logarithms beside the greatest, in their place; below ``_NO_WEIGHT`` 0.
 
     Without that products would hold subnormal numbers, for which processors take a hundred times as
     long.
     """
+    np.subtract(logs, most, out=logs)
     np.copyto(logs, -np.inf, where=logs < _NO_WEIGHT)
     return np.exp(logs, out=logs)
 
