@@ -178,3 +178,16 @@ def test_numbers_of_acts_are_left_out_though_books_repeat_them(tmp_path) -> None
     _, text = _plan(tmp_path, acte=[f"B{1 + r % 40:03}" for r in range(ROWS)])
     assert "quasi_identifiers" in text
     assert "acte" not in tomllib.loads(text)["roles"].get("quasi_identifiers", [])
+
+
+def test_ids_of_places_and_occupations_are_proposed_as_quasi_identifiers(tmp_path: Path) -> None:
+    """Long codes of places, which several persons share, are no identifiers; an order's are."""
+    places = [str(1_100_000 + 997 * (r % 150)) for r in range(ROWS)]
+    jobs = [str(110_000 + 2_311 * (r % 130)) for r in range(ROWS)]
+    orders = [str(7_100_000 + 997 * (r % 150)) for r in range(ROWS)]
+    columns = {"id_municipio": places, "occupation_id": jobs, "reference_id": orders}
+    file, _ = _plan(tmp_path, **columns)
+    found = {column.name: (column.role, column.kind) for column in _proposal_of(file).columns}
+    assert found["id_municipio"] == ("quasi", "geography")
+    assert found["occupation_id"] == ("quasi", "code")
+    assert found["reference_id"][0] == "identifier"

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import voile
-from voile.schema.names import UNORDERED, fits, type_of
+from voile.schema.names import UNORDERED, fits, kind_of_numbered, named, type_of
 from voile.schema.plan import ColumnPlan, parse_plan
 from voile.table.opening import open_frame
 from voile_base.errors import PlanError
@@ -96,3 +96,39 @@ def test_lists_of_words_are_read_whole(name):
     text = Path(voile.__file__).parent.joinpath(f"{name}.toml").read_text("utf-8")
     said, whole = json.dumps(words_document(text)), json.dumps(tomllib.loads(text))
     assert said == whole
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("id_municipio", "geography"),
+        ("municipality_id", "geography"),
+        ("id_commune", "geography"),
+        ("village_id", "geography"),
+        ("id_ocupacao", "code"),
+        ("occupation_id", "code"),
+        ("id_procedimento", "code"),
+        ("procedure_id", "code"),
+        ("hospital_id", "nominal"),
+        ("school_id", "nominal"),
+        ("id_paciente", None),
+        ("patient_hospital_id", None),
+        ("reference_id", None),
+        ("order_id", None),
+    ],
+)
+def test_ids_of_places_and_groups_are_none_of_persons(name: str, kind: str | None) -> None:
+    """An id beside the word of a place, an occupation or an institution numbers that."""
+    assert kind_of_numbered(name) == kind
+
+
+@pytest.mark.parametrize("name", ["处方号", "住院号", "年金番号", "보험증번호", "案件编号"])
+def test_numbers_of_something_are_told_in_chinese_japanese_and_korean(name: str) -> None:
+    """A word that ends with a number of something tells things apart, as German compounds do."""
+    assert named(name) == "thing"
+
+
+@pytest.mark.parametrize("name", ["信号", "批号", "疫苗批号", "产品型号", "ロット番号"])
+def test_models_and_batches_are_no_numbers_of_something(name: str) -> None:
+    """A model, a signal or a batch ends with the same letters and tells no person apart."""
+    assert named(name) is None

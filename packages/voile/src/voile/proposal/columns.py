@@ -6,7 +6,7 @@ Rules, the first that applies:
 2. a name that tells persons or households apart, and values that are many: who is protected;
 3. what the recognisers know (``voile.recognisers``): names, addresses, numbers of persons and
    documents are identifiers; positions and what follows from them are left out, with a question;
-4. a name that tells things apart: an identifier where the values are many, else a nominal code;
+4. a name that tells things, no places, apart: an identifier where values are many, else a code;
 5. dates and times are quasi-identifiers: others were there; in a form that is not read they are
    left out, with a question;
 6. long texts are free texts, and left out;
@@ -90,6 +90,7 @@ from voile.schema.names import (
     Meaning,
     Role,
     fits,
+    kind_of_numbered,
     meaning_of,
     named,
     words_of,
@@ -257,8 +258,8 @@ def _constant(details: ColumnDetails, look: ColumnLook, kind: Kind) -> ColumnPro
     if not look.is_shared():
         return ColumnProposal(details, "drop", kind, "so few rows that they do not share it")
     why = "the same in all rows, so that it tells no two apart"
-    date_format = details.date_formats[0] if details.date_formats else None
-    return ColumnProposal(details, "quasi", kind, why, date_format=date_format)
+    first = (*details.date_formats, None)[0]
+    return ColumnProposal(details, "quasi", kind, why, date_format=first)
 
 
 def _meaning(details: ColumnDetails, called: str) -> Meaning | None:
@@ -338,23 +339,23 @@ def of_recognition(details: ColumnDetails, found: Recognition) -> ColumnProposal
 
 def _thing(details: ColumnDetails, called: str) -> ColumnProposal | None:
     """A column whose name says that it tells things apart."""
-    profile = details.profile
+    profile, group = details.profile, kind_of_numbered(called)
     if named(called) != "thing" or (profile.type == "decimal" and not details.whole):
         return None
     share = profile.distinct / max(1, details.rows - profile.missing)
-    things = are_of_things(details.sample, shared=details.look().is_shared())
-    if share > TELLING or details.machine_made or things:
+    things = not group and are_of_things(details.sample, shared=details.look().is_shared())
+    most = ALONE if group in {"geography", "code"} else TELLING
+    if share > most or details.machine_made or things:
         why = "its name and its many values say that it tells apart"
         return ColumnProposal(details, "identifier", "code", why)
     if may_be := of_staff(details.profile.name, details.sample):
         return unclear(details, "code", may_be)
-    return ColumnProposal(details, "quasi", "nominal", "few codes, though its name is an id's")
+    return ColumnProposal(details, "quasi", group or "nominal", "few codes, though named as an id")
 
 
 def _date(details: ColumnDetails, called: str) -> ColumnProposal | None:
-    why = "dates: others were there"
-    if fits(NAMES_OF_BIRTHS, words_of(called)):
-        why = "a date of birth, which others know"
+    born = fits(NAMES_OF_BIRTHS, words_of(called))
+    why = "a date of birth, which others know" if born else "dates: others were there"
     if details.profile.type in {"date", "datetime", "time"}:
         return ColumnProposal(details, "quasi", "date", why)
     if are_moments(details.look()):

@@ -49,6 +49,7 @@ __all__ = [
     "Role",
     "ShownAs",
     "fits",
+    "kind_of_numbered",
     "meaning_of",
     "named",
     "stems_of",
@@ -86,8 +87,10 @@ Role = Literal["identifier", "person", "household", "quasi", "sensitive", "drop"
 
 _NUMBER_OF = pattern_on_demand(
     r"(?!ha?us|huis)[^\W\d_]{3,}(?:nummer|numero|numeroa|nro|numara|szam)"
+    r"|(?!ロット|로트|.*[批型])[^\W\d_]{2,}(?:番号|编号|編號|号码|號碼|번호|(?<![信符年称])[号號])"
 )
-"""A word of a language that writes compounds in one: the number of something."""
+"""A word of a language that writes compounds in one: the number of something, not of a model or
+a batch."""
 _ENDS = ("id", "nummer", "nr", "kennung", "numer")
 _JOINTS = ("en", "n", "s")
 """What German puts between the parts of a word."""
@@ -290,6 +293,25 @@ def named(name: str) -> Literal["person", "household", "thing"] | None:
     ends = {*words[:1], *words[-1:]}
     told = ends & _lexicon()["plain_id"] or words == ["name"]
     return "thing" if told or (words and _NUMBER_OF.fullmatch(words[-1])) else None
+
+
+def kind_of_numbered(name: str) -> Literal["geography", "code", "nominal"] | None:
+    """What an id in a name is of, where that is no person.
+
+    ``id_municipio`` numbers places, ``occupation_id`` has codes of a system, and ``hospital_id``
+    numbers institutions; ``reference_id`` may number anything.
+    """
+    lexicon = _lexicon()
+    no_more = lexicon["id"] | lexicon["before"] | lexicon["between"]
+    words = [word for word in words_of(name) if word not in no_more]
+    meaning = meaning_of(" ".join(words), 3)
+    if meaning is not None and meaning.kind == "geography":
+        return "geography"
+    if not lexicon["person"].isdisjoint(words):
+        return None
+    if fits(sorted(lexicon["shared"]), words):
+        return "code"
+    return "nominal" if meaning is not None and meaning == meaning_of("school") else None
 
 
 def without_accents(name: str) -> str:
