@@ -12,7 +12,7 @@ import pytest
 
 from voile.proposal.whole import propose
 from voile.recognisers.recognition import listed_recognisers
-from voile.schema.names import meaning_of, without_accents, words_of_languages
+from voile.schema.names import fits, meaning_of, without_accents, words_of, words_of_languages
 from voile.table.profile import Inspected
 from voile_testing.plugin import some_slow
 
@@ -233,6 +233,41 @@ def test_names_made_of_the_words_get_their_role(language: str, tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
+    "name",
+    [
+        *("created_at", "primary_key", "trigger_type", "warranty", "spouse_age", "biological_sex"),
+        *("operator", "condominium", "moradia", "primaria", "language", "alat_analisis"),
+        *("долгота", "rukovoditel", "اسم_الاب", "疫苗批号", "typ_zrazka", "laste_arv"),
+    ],
+)
+def test_words_that_look_like_sensitive_ones_stay_what_they_are(name: str) -> None:
+    """What begins as a word of health, crime or money does, and is none, is not sensitive."""
+    found = meaning_of(name)
+    assert found is None or found.role != "sensitive"
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        ("digitado_por", "staff"),
+        ("saisie_par", "staff"),
+        ("arresting_officer", "staff"),
+        ("dpjp", "staff"),
+        ("录入员", "staff"),
+        ("調査員", "staff"),
+        ("numero_expediente", "record"),
+        ("urkundenrolle", "record"),
+        ("шифр_номер_дела", "record"),
+        ("dosya_no", "record"),
+        ("病历号", "record"),
+    ],
+)
+def test_staff_and_numbers_of_records_are_told(name: str, key: str) -> None:
+    """Who entered, examined or arrested, and what a deed or a case is numbered by."""
+    assert fits(words_of_languages()[key], words_of(name))
+
+
+@pytest.mark.parametrize(
     ("name", "key"),
     [
         ("pat_დიაგნოზი", "diagnosis"),
@@ -249,6 +284,22 @@ def test_names_made_of_the_words_get_their_role(language: str, tmp_path: Path) -
         ("gradoDiscapacidad", "health"),
         ("smurtas_1", "belief"),
         ("godziny_nieusprawiedliwione", "result"),
+        ("pressao_sistolica", "health"),
+        ("kan_sekeri", "health"),
+        ("лейкоциты", "health"),
+        ("خضاب", "health"),
+        ("শ্বাসকষ্ট_কাশি", "health"),
+        ("出院方式", "health"),
+        ("custody_level", "belief"),
+        ("ceza_puani", "belief"),
+        ("刑期", "belief"),
+        ("fizyka", "result"),
+        ("合計点", "result"),
+        ("absences", "result"),
+        ("भत्ता", "money"),
+        ("days_past_due", "money"),
+        ("motivo_rechazo", "reason"),
+        ("alasan_cuti", "reason"),
     ],
 )
 def test_longer_names_are_understood(name: str, key: str) -> None:
