@@ -16,7 +16,16 @@ from voile.audit.beside import (
     JointCodes,
 )
 from voile.audit.copying import Copying, _agreeing_rows, _scores, _whole_rows
-from voile.audit.excess import _FEW, _STEPS, _TAIL, Excess, NearestRows, _Agreement, _by_ranks
+from voile.audit.excess import (
+    _FEW,
+    _STEPS,
+    _TAIL,
+    BY_LIKELIHOOD,
+    Excess,
+    NearestRows,
+    _Agreement,
+    _by_ranks,
+)
 from voile.audit.foreign import as_release
 from voile.audit.recognition import recognise
 from voile.audit.record import ROWS_OF_PEOPLE
@@ -393,3 +402,12 @@ def test_copies_among_as_many_coincidences_are_told_and_coincidences_alone_are_n
 
     assert sum(told(40) for _ in range(20)) >= 18
     assert not any(told(0) for _ in range(40))
+
+
+def test_nobody_is_told_alone_by_the_likelihood_of_rows() -> None:
+    """One person far beyond the control is told by what agrees, and not by a ratio of few rows."""
+    draws = np.random.default_rng(3)
+    own, other = draws.exponential(size=(2, 2_000))
+    own[7] = 60.0
+    assert Excess.of({"what agrees": (own, other)})[1]
+    assert not Excess.of({BY_LIKELIHOOD: (own, other)})[1]

@@ -47,6 +47,7 @@ from voile.audit.beside import JointCodes, JointColumn
 from voile.audit.drift import ComparedSides
 from voile.audit.excess import (
     BY_KNOWN,
+    BY_LIKELIHOOD,
     BY_NEARLY_WHOLE,
     Excess,
     NearestRows,
@@ -243,7 +244,7 @@ def _scores(
         "other people": closer,
         "people as rare": _unusual(fits, best),
         "what agrees": _agreeing_rows(columns, kept, asked),
-        "rows with and without": NearestRows.of(columns, kernels=True).likelier(people, cells),
+        BY_LIKELIHOOD: NearestRows.of(columns, kernels=True).likelier(people, cells),
     }
     if alike and find_spec("sklearn"):
         by_row["boosted trees"] = _by_trees(beside, kept, asked, draws)

@@ -51,6 +51,7 @@ from voile_base.randomness import Draws
 __all__ = [
     "ALARM",
     "BY_KNOWN",
+    "BY_LIKELIHOOD",
     "BY_NEARLY_WHOLE",
     "TIMES",
     "Excess",
@@ -62,6 +63,9 @@ Indices = NDArray[np.int64]
 
 BY_KNOWN = "what is known to"
 """Begins the name of a score by a set of columns."""
+BY_LIKELIHOOD = "rows with and without"
+"""The score by how much likelier rows are with a person: of few rows its tail falls by no law, so
+that nobody is told alone by it."""
 BY_NEARLY_WHOLE = "all columns but two"
 """The score by the best row that has nearly all values of a person."""
 ALARM = 0.002
@@ -129,7 +133,11 @@ class Excess:
             times = TIMES if not alike else 1.0 if score.startswith(BY_KNOWN) else _TIMES_ALIKE
             leaps = score.startswith((BY_KNOWN, BY_NEARLY_WHOLE))
             found = _asked(own, other, times, rows=leaps)
-            asked += [replace(one, score=score, times=times) for one in found]
+            asked += [
+                replace(one, score=score, times=times)
+                for one in found
+                if (one.kind, score) != ("alone", BY_LIKELIHOOD)
+            ]
         if not asked:
             return cls(sizes=next((len(a), len(b)) for a, b in scores.values())), False
         questions = Counter(one.kind for one in asked)
