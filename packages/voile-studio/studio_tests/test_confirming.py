@@ -701,3 +701,27 @@ def test_a_plan_was_tried_only_as_it_is(project: Project) -> None:
     assert not was_tried(project, Method("generalization", {"k": 3}))
     project.keep_plan(PLAN.replace('["age"]', '["age", "sex"]'))
     assert not was_tried(project, method)
+
+
+@pytest.mark.slow
+def test_what_groups_show_and_what_is_not_counted_is_said_beside_the_plan(tmp_path: Path) -> None:
+    """Numbers are true values unless all rows have one level; no sensitive column, no disclosure.
+
+    Levels offers the intervals of the plan with a button.
+    """
+    lines = [f"{20 + n % 50},{'mf'[n % 2]}" for n in range(60)]
+    (tmp_path / "people.csv").write_text("\n".join(["age,sex", *lines]))
+    visitor = Visitor(tmp_path)
+    visitor.post("/open", source="people.csv")
+    visitor.wait("/p/people/data", "<h2>Columns</h2>")
+    project = Start(tmp_path).project("people.csv")
+    project.keep_plan(PLAN)
+    assert "No column is sensitive" in visitor.get("/p/people/plan").text
+    assert "true values of two persons" in visitor.get("/p/people/plan/column/0").text
+    assert visitor.post("/p/people/plan/one-level", digest="x").status_code == 409
+    visitor.post("/p/people/plan/one-level", digest=project.digest)
+    assert tomllib.loads(project.plan_text)["method"]["algorithm"] == "flash"
+    assert "true values" not in visitor.get("/p/people/plan/column/0").text
+    assert visitor.post("/p/people/plan/one-level", digest=project.digest).status_code == 400
+    project.keep_plan(PLAN.replace('["age"]', '["age"]\nsensitive = ["sex"]'))
+    assert "No column is sensitive" not in visitor.get("/p/people/plan").text

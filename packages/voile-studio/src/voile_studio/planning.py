@@ -37,6 +37,7 @@ __all__ = [
     "PolicyChoice",
     "change_told",
     "column_lines",
+    "cuts_groups",
     "file_named",
     "file_of_plan",
     "keep_policy",
@@ -208,6 +209,14 @@ def file_of_plan(folder: Path, named: str, start: Start, where: str) -> Path:
     except (InputError, ValueError):
         msg = f"{where}: there is no such file in the folder that Studio was started in"
         raise InputError(msg) from None
+
+
+def cuts_groups(plan: Plan) -> bool:
+    """Whether groups are cut each by itself, and do not all have the level that the plan gives."""
+    method = plan.method
+    if method is None or method.name != "generalization":
+        return False
+    return bool(method.parameters.get("algorithm", "auto") != "flash")
 
 
 def plan_of(path: Path) -> Plan | None:

@@ -166,8 +166,10 @@ _MORE_PRIVATE = (
     "method with differential privacy on Try bounds it for certain."
 )
 _LATER_IN_SERIES = (
-    "k, roles and levels stay as in the first release of the series. What is left is a policy for "
-    "recipients who are bound by more, or to wait until the table has grown."
+    "k, roles and levels stay as in the first release of the series. If none of its releases was "
+    "handed over, withdraw them on Sign off and begin another series there, with another k or "
+    "fewer columns. Else a policy for recipients who are bound by more is left, or to wait until "
+    "the table has grown."
 )
 _CONCRETE = {
     "group-size": ("k", "Groups of k = {limit:.0f} persons or more."),

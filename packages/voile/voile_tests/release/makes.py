@@ -76,6 +76,14 @@ METHODS = {
     "series": _of(
         _PAID, "ke-anonymity", "k = {k}", "e = 50", 'series = "pay"', 'record_key = "id"'
     ),
+    "series-of-groups": _of(
+        _ILL,
+        "generalization",
+        "k = {k}",
+        'series = "years"',
+        'record_key = "id"',
+        "group_size = 20",
+    ),
     "m-shuffle": _of(_PAID, "m-shuffle", "clusters = 3", 'columns = ["age", "work"]'),
     "local-suppression": _of(_PAID, "local-suppression", "k = {k}"),
     "microaggregation": _of(_PAID, "microaggregation", "k = {k}"),
@@ -152,6 +160,6 @@ def make(
     plan = folder / f"{method}-{seed}.toml"
     plan.write_text(METHODS[method].replace("{k}", str(k)), encoding="utf-8")
     out = folder / f"{method}-{seed}"
-    ledger = folder / f"{method}-{seed}.ledger" if method == "series" else None
+    ledger = folder / f"{method}-{seed}.ledger" if "series = " in METHODS[method] else None
     make_release(frame, read_plan(plan), out, ledger=ledger, seed=seed, **more)
     return out, frame

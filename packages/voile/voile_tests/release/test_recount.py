@@ -247,6 +247,8 @@ def test_what_no_output_shows_is_not_called_passed(good, method):
     text = voile("recount", good[method][0]).output
     for claim in document["claims"]:
         assert bool(claim["not_visible"]) == ("Not visible in the rows" in text)
+        together = "what this release tells beside the others of its series"
+        assert (together in claim["not_visible"]) == method.startswith("series")
         if noisy or method in {"m-shuffle", "zones", "ranking", "clusters-of-data", "series"}:
             assert claim["not_visible"], claim
             assert "not contradicted by the rows" in text

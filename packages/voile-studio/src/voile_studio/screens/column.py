@@ -31,6 +31,7 @@ from voile_base.errors import InputError, PlanError, VoileError
 from voile_base.values import Json
 from voile_studio.planning import (
     ColumnLine,
+    cuts_groups,
     file_named,
     file_of_plan,
     plan_of,
@@ -40,7 +41,7 @@ from voile_studio.planning import (
 from voile_studio.project import Project
 from voile_studio.screens.data import columns_of, found_in, values_of
 from voile_studio.screens.pages import Pages
-from voile_studio.screens.plan import column_of
+from voile_studio.screens.plan import column_of, numbers_published
 from voile_studio.words import numbers_of
 
 __all__ = ["routes"]
@@ -407,7 +408,10 @@ def _page(project: Project, index: int, refusal: str | None) -> Json:
     except InputError as error:
         why_not = str(error)
     preview, no_preview = _preview(project, line)
+    plan = plan_of(project.plan)
     return {
+        "cuts_groups": plan is not None and cuts_groups(plan),
+        "numbers": numbers_published(project, [line]),
         "line": line,
         "preview": preview,
         "no_preview": no_preview,

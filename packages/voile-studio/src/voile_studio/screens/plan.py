@@ -22,6 +22,7 @@ from voile.proposal.editing import (
     with_answer,
     with_column_key,
     with_input,
+    with_method,
     with_missing,
     with_role,
     with_row_as_person,
@@ -36,7 +37,9 @@ from voile_studio.planning import (
     ROLES,
     ColumnLine,
     column_lines,
+    cuts_groups,
     keep_policy,
+    plan_of,
     policies,
     policy_of,
     problem_in,
@@ -49,7 +52,7 @@ from voile_studio.screens.data import columns_of, found_in, look, looks_of
 from voile_studio.screens.pages import Pages
 from voile_studio.words import numbers_of
 
-__all__ = ["changing_routes", "column_of", "routes"]
+__all__ = ["changing_routes", "column_of", "numbers_published", "routes"]
 
 _LONGEST = 1_000_000
 _MOST_COLUMNS = 20_000
@@ -153,6 +156,19 @@ def _command_routes(router: APIRouter, pages: Pages) -> None:
         project = pages.project(name)
         keep_policy(project, policy)
         return _screen(pages, request, project)
+
+    @router.post("/plan/one-level")
+    def one_level(name: str, request: Request, digest: _Short) -> Response:
+        project = pages.project(name)
+        plan = plan_of(project.plan)
+        if plan is None or plan.method is None or not cuts_groups(plan):
+            msg = "the method of the plan gives all rows one level already, or none"
+            raise InputError(msg)
+        parameters = {**plan.method.parameters, "algorithm": "flash"}
+        text = with_method(project.plan_text, plan.method.name, parameters)
+        if refusal := _keep(project, digest, text, "one level for all rows"):
+            raise RefusedError(refusal)
+        return pages.back(request, project)
 
     @router.post("/plan/missing")
     def missing(
@@ -377,7 +393,7 @@ _PUBLISHED = frozenset({"quasi_identifiers", "sensitive", "ranking", "keep"})
 _NUMBERS = frozenset({"integer", "decimal", "float", "number"})
 
 
-def _numbers_published(project: Project, lines: Sequence[ColumnLine]) -> list[int]:
+def numbers_published(project: Project, lines: Sequence[ColumnLine]) -> list[int]:
     """The indices of columns that are published and hold numbers, by their kind or their look."""
     types = {one["name"]: one["type"] for one in found_in(project).get("columns", [])}
     return [
@@ -403,7 +419,7 @@ def _page(project: Project, refusal: str | None) -> Json:
         "steps": steps_of(text),
         "digest": project.digest,
         "lines": lines,
-        "numbers": _numbers_published(project, lines),
+        "numbers": numbers_published(project, lines),
         "questions": [one for one in asked if not repeating or one.by != "persons"],
         "looks": looks_of(project),
         "proposal": {

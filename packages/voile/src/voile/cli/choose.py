@@ -180,7 +180,8 @@ def _ruling(tried: TriedPlan, choice: Choice) -> str:
     if tried.meets:
         return "met, least objective" if tried is choice.found else "met"
     if tried.unmet:
-        return f"{len(tried.unmet)} unmet"
+        more = "at least " if tried.rulings is None else ""
+        return f"{more}{len(tried.unmet)} unmet"
     return "not looked at" if tried.rulings is None else "met"
 
 
@@ -253,6 +254,7 @@ def _plan_document(tried: TriedPlan) -> dict[str, object]:
         "left_out": tried.left_out,
         "keeps": list(tried.met_thresholds()),
         "meets": tried.meets,
+        "judged": tried.rulings is not None,
         "sampled": tried.sampled,
         "unmet": [one.asks for one in tried.unmet],
     }

@@ -138,9 +138,8 @@ class KEAnonymityClaim(Claim):
 
     @property
     def unseen(self) -> tuple[str, ...]:
-        """Whose the values are, and what the releases of a series tell together."""
-        together = "what this release tells beside earlier ones of its series"
-        return (*_of_unit(self.unit), *([together] if self.adversary else []))
+        """Whose the values are."""
+        return tuple(_of_unit(self.unit))
 
     def breaches(self, published: PublicRelease) -> Iterator[str]:
         """Groups that fall short."""

@@ -263,6 +263,7 @@ def _common(some: Codes, others: Codes) -> int:
 
 
 _REMEDY = "do not rely on this folder; take the release as it was published"
+_TOGETHER = "what this release tells beside the others of its series"
 _SAME = ("k", "e", "precision", "top", "beta", "clusters")
 """Parameters of a method that its claim repeats."""
 
@@ -292,11 +293,13 @@ class RecountedClaim:
     claim: Claim
     breaches: tuple[str, ...]
     """What contradicts it, a sentence each."""
+    in_series: bool = False
+    """Whether it is of a series, of whose other releases the folder shows nothing."""
 
     @property
     def unseen(self) -> tuple[str, ...]:
         """What no output shows of it, a clause each."""
-        return self.claim.unseen
+        return (*self.claim.unseen, *([_TOGETHER] if self.in_series else []))
 
 
 @dataclass(frozen=True)
@@ -396,7 +399,7 @@ def _of_no_row(place: Path, document: Document) -> Recount:
     ReleaseDocument.stated_in(document, place)
     files = verified_files(document, place).names
     claims = Guarantee.of_document(document["guarantee"], f"{place / DOCUMENT}: guarantee").claims
-    held = tuple(RecountedClaim(one, ()) for one in claims)
+    held = tuple(RecountedClaim(one, (), bool(document.get("series"))) for one in claims)
     beside = told_beside(document, place, files, claims)
     return Recount(place, files, 0, held, beside=beside)
 
@@ -422,7 +425,8 @@ def _recounted(place: Path, document: Document, release: Release) -> Recount:
         files=files,
         rows=release.rows,
         claims=tuple(
-            RecountedClaim(one, told_breaches(_claim_breaches(release, one))) for one in claims
+            RecountedClaim(one, told_breaches(_claim_breaches(release, one)), bool(release.series))
+            for one in claims
         ),
         others=(
             *told_breaches(_document_breaches(document, release)),

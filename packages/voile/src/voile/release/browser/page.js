@@ -56,6 +56,7 @@ function show(found) {
   if (found.document && found.document.guarantee) {
     place.append(element("h2", "What it promises"), element("p", `${capital(found.document.guarantee.statement)}.`));
     found.claims.forEach((one) => place.append(told(one)));
+    if (found.document.series) place.append(element("p", "One folder is read here. What is promised of several releases of the series together, only who made them can count.", "warning"));
     const uncovered = found.document.guarantee.leaves_open || [];
     place.append(...listed("What must be true for that; no file shows it, so ask who signed whether it is", (found.document.guarantee.assumes || []).filter((one) => !uncovered.includes(one))));
     place.append(...listed("What it does not cover", uncovered));

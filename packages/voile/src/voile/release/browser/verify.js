@@ -7,6 +7,7 @@
 
 const SCHEMAS = JSON.parse(document.getElementById("schemas").textContent);
 const SAME = ["k", "e", "precision", "top", "beta", "clusters"];
+const TOGETHER = "what this release tells beside the others of its series";
 const NO_DRAWS = "differential privacy, a property of the draws: its ledger has what was spent";
 
 class Refused extends Error {}
@@ -590,7 +591,7 @@ const CLAIMS = {
   ranking: { count: group_claim, unseen: unseen_of_groups },
   "ke-anonymity": {
     count: ke_claim,
-    unseen: (claim) => [...of_unit(claim), ...(claim.adversary ? ["what this release tells beside earlier ones of its series"] : [])],
+    unseen: of_unit,
   },
   "differential-privacy": { count: privacy_claim, unseen: () => [NO_DRAWS] },
   "differential-privacy-under-sampling": { count: sampled_claim, unseen: () => [NO_DRAWS] },
@@ -853,7 +854,8 @@ function recounted_claim(claim, place, release) {
       if (isNumber(asked) && isNumber(claimed) && !same(asked, claimed)) found.breaches.push(`it claims ${name} = ${claimed}, and its method was asked for ${asked}`);
     }
   }
-  return { claim, breaches: found.breaches, unseen: kind.unseen(claim), unread: found.unread };
+  const together = release.document.series ? [TOGETHER] : [];
+  return { claim, breaches: found.breaches, unseen: [...kind.unseen(claim), ...together], unread: found.unread };
 }
 
 // folder: names of the files below it; read: a name -> its bytes.
