@@ -3,7 +3,8 @@
 ``signatures.json`` is published, ``salts.json`` stays with the evidence.  Both are read
 only as they are written, byte by byte: another space is a change.
 
-What is signed: all published files by their hashes, private ones by commitments, the policy.
+What is signed: all published files by their hashes, private ones by commitments, the policy, and
+which published assumptions a person has accepted knowing that they do not hold.
 
 The statement is public.  A plain hash of private figures could be guessed: there are not many that
 a rate can be.  So a private file enters as SHA-256 of a secret salt of 32 bytes, its name and its
@@ -70,7 +71,7 @@ from pydantic import Field
 from voile.audit.record import RELEASED
 from voile.policy.case import AUDIT, AUDITOR, SIGNATURES, Case, FileDocument, files_in
 from voile.policy.checking import VERDICT, Verdict, judge
-from voile.policy.ruling import ASSUMPTIONS, Ruling
+from voile.policy.ruling import ASSUMPTIONS, KNOWING, Ruling, read_ticks
 from voile.policy.stated import Policy, StatedPolicy
 from voile.release.folder import DOCUMENT
 from voile.release.recounting import Recount
@@ -126,6 +127,9 @@ class Statement(Value):
     """The whole text."""
     passed: Literal[True]
     """What the verdict says; nothing else can be signed."""
+    untrue: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
+    """What the release says that it assumes, and a person has accepted knowing it to be otherwise;
+    None: nothing."""
 
 
 def _commitment_to(folder: Path, name: str, salt: str) -> Commitment:
@@ -357,6 +361,8 @@ class Verification:
     """The private part; meaningless where there are changes."""
     unsigned: tuple[str, ...] = ()
     """What else stands there, outside the public part, and nobody has signed."""
+    untrue: tuple[str, ...] = ()
+    """What the release assumes, and its signers have accepted knowing it to be otherwise."""
 
 
 def verify(
@@ -396,7 +402,8 @@ def verify(
             changes.append(f"nobody has signed with the key that you have named, {key}")
     here: Literal["unaltered", "not here"] = "not here" if private is None else "unaltered"
     beside = _unsigned(Path(folder), public, private, signed)
-    return Verification(tuple(changes), tuple(found), tuple(absent), here, beside)
+    untrue = signed.statement.untrue or ()
+    return Verification(tuple(changes), tuple(found), tuple(absent), here, beside, untrue)
 
 
 def _parts(folder: Path) -> tuple[Path, Path | None]:
@@ -543,6 +550,7 @@ def sign(case: Case, key: Ed25519PrivateKey, role: str) -> Signature:
         private=tuple(_commitment_to(case.private, name, opened[name]) for name in names),
         policy=text,
         passed=True,
+        untrue=_accepted_untrue(case, case.private),
     )
     if earlier and Signed.read(path).statement != statement:
         raise RefusedError(f"{path}: {_ANOTHER}")
@@ -550,6 +558,14 @@ def sign(case: Case, key: Ed25519PrivateKey, role: str) -> Signature:
     signature = Signature(role=role, key=public, signature=signed)
     write_signed(path, Signed(statement=statement, signatures=(*earlier, signature)))
     return signature
+
+
+def _accepted_untrue(case: Case, private: Path) -> tuple[str, ...] | None:
+    """The published assumptions that were ticked beside what contradicts them."""
+    assumed = (case.document or {}).get("guarantee", {}).get("assumes", ())
+    ticks = (one for one in read_ticks(private / ASSUMPTIONS) if one.ticked)
+    knowing = {one.says for one in ticks if KNOWING in (one.by or "")}
+    return tuple(one for one in assumed if one in knowing) or None
 
 
 _PAYLOAD = "application/vnd.in-toto+json"

@@ -575,3 +575,27 @@ def test_a_public_key_is_read_from_a_text_and_from_files(tmp_path: Path) -> None
     for said in ("nowhere", public[:-1], "\0"):
         with pytest.raises(InputError, match="is no public key, and no file that holds one"):
             public_key(said)
+
+
+@pytest.mark.slow
+def test_what_signers_know_to_be_otherwise_is_told_to_recipients(tmp_path, keys):
+    """Of the published assumptions alone, and nothing of why."""
+    place = studied(tmp_path)
+    stated = policy(tmp_path, 'kind = "assumptions"')
+    voile("check", place, "--policy", stated)
+    form = place / "private" / "assumptions.toml"
+    text = form.read_text().replace("ticked = false", "ticked = true")
+    text = re.sub('by *= *".*"', 'by = "officer"', text)
+    unseen = "hierarchies, k and the other parameters were chosen without looking at the rows"
+    assert unseen in text
+    before, _, after = text.partition(unseen)
+    knowing = after.replace('by = "officer"', 'by = "officer, knowing that 30 plans were tried"', 1)
+    form.write_text(before + unseen + knowing)
+    assert voile("check", place, "--policy", stated).exit_code == 0
+    signed = voile("sign", place, "--key", keys / "officer", "--as", "officer")
+    assert signed.exit_code == 0, signed.output
+    found = voile("verify", place / "release", "--json")
+    assert json.loads(found.stdout)["untrue"] == [unseen]
+    assert f"and have accepted it: {unseen}." in voile("verify", place / "release").output
+    assert "30 plans" not in (place / "release" / "signatures.json").read_text()
+    assert Signed.read(place / "release" / "signatures.json").statement.untrue == (unseen,)

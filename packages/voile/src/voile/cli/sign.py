@@ -150,6 +150,8 @@ def _show(found: Verification) -> None:
             click.echo("The private part is not here: only its commitments were signed.")
         else:
             click.echo("The private part is here, and unaltered.")
+    for assumed in found.untrue:
+        click.echo(f"Its signers know that this is not so, and have accepted it: {assumed}.")
     if found.unsigned:
         names = ", ".join(map(repr, found.unsigned))
         click.echo(f"Nobody has signed what else stands here: {names}.")
@@ -167,4 +169,5 @@ def _document(found: Verification) -> dict[str, object]:
         "absent": list(found.absent),
         "private": found.private,
         "unsigned": list(found.unsigned),
+        "untrue": list(found.untrue),
     }

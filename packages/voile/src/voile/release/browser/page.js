@@ -28,6 +28,15 @@ function told(one) {
   return item;
 }
 
+// The policy that was signed: its name, for whom it is meant, and its whole text.
+function policy_told(text) {
+  const stated = (key) => (new RegExp(`^${key}\\s*=\\s*"(.*)"\\s*$`, "m").exec(text) || [])[1];
+  const whole = element("details"), audience = stated("audience");
+  whole.append(element("summary", "Its text"), element("pre", text));
+  return [element("h2", "Checked against a policy"),
+    element("p", `${stated("name") || "A policy"}${audience ? `, for ${audience}` : ""}: passed, as who signed says. Its evidence is private; the terms for recipients stand in its text.`), whole];
+}
+
 // Whether the key that the recipient gave is that of a signature which holds, in words.
 function key_told(found) {
   const given = document.getElementById("key").value.trim().toLowerCase();
@@ -58,7 +67,8 @@ function show(found) {
     found.claims.forEach((one) => place.append(told(one)));
     if (found.document.series) place.append(element("p", "One folder is read here. What is promised of several releases of the series together, only who made them can count.", "warning"));
     const uncovered = found.document.guarantee.leaves_open || [];
-    place.append(...listed("What must be true for that; no file shows it, so ask who signed whether it is", (found.document.guarantee.assumes || []).filter((one) => !uncovered.includes(one))));
+    place.append(...listed("What must be true for that; no file shows it, so ask who signed whether it is", (found.document.guarantee.assumes || []).filter((one) => !uncovered.includes(one) && !found.untrue.includes(one))));
+    place.append(...listed("Not so, as who signed knows, and accepted all the same", found.untrue, "warning"));
     place.append(...listed("What it does not cover", uncovered));
   }
   place.append(...listed("Not counted here", found.unread));
@@ -66,6 +76,7 @@ function show(found) {
   place.append(element("p", `${found.files === 1 ? "One file" : `${counted(found.files)} files`} of rows${found.rows ? `, ${counted(found.rows)} rows` : ""}; hashes are SHA-256.`));
   found.signers.forEach((one) => place.append(element("p", `Signed as ${repr(one.role)} by ${one.key}. Whose key that is, this page knows only by the key that you paste above.`)));
   if (found.note) place.append(element("p", found.note));
+  if (found.policy) place.append(...policy_told(found.policy));
   document.title = `${kind}: verify a release`;
 }
 

@@ -174,7 +174,7 @@ async function signatures_of(folder, read) {
       else breaches.push(`signatures.json: the signature as ${repr(String(one.role))} does not hold`);
     }
   }
-  return { signers, breaches, note };
+  return { signers, breaches, note, statement };
 }
 
 // --- rows of a CSV file, as codes
@@ -860,7 +860,7 @@ function recounted_claim(claim, place, release) {
 
 // folder: names of the files below it; read: a name -> its bytes.
 async function recount(folder, read, progress = async () => {}) {
-  const found = { broken: [], claims: [], unread: [], signers: [], note: "", rows: 0, files: 0, document: null };
+  const found = { broken: [], claims: [], unread: [], signers: [], note: "", policy: "", untrue: [], rows: 0, files: 0, document: null };
   if (!folder.has("release.json")) throw new Unread("this is not a release: it has no release.json");
   let said;
   try {
@@ -878,6 +878,7 @@ async function recount(folder, read, progress = async () => {}) {
   const signed = await signatures_of(folder, read);
   found.broken.push(...signed.breaches);
   Object.assign(found, { signers: signed.signers, note: signed.note, files: said.data.length });
+  if (signed.signers.length) Object.assign(found, { policy: String(signed.statement.policy), untrue: [].concat(signed.statement.untrue || []) });
   if (typeof said.form === "string" && said.guarantee && typeof said.method === "object") {
     const { statement: _, assumes: __, leaves_open: ___, further: more, ...only } = said.guarantee;
     found.broken.push(...counted_again(wording_breaches, said, [only, ...(more || [])]).breaches);
