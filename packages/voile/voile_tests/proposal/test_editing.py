@@ -148,15 +148,14 @@ def test_what_is_not_understood_is_asked_whether_it_is_sensitive() -> None:
 
 
 def test_a_proposal_asks_of_quasi_identifiers_that_it_only_guesses(desk) -> None:
-    """Reasons of an office in words that nobody knows, beside ages, which are not asked about."""
+    """Words that nobody knows, and names that say no more than "state"; not ages, nor sexes."""
     words = ("flimmer", "storbe", "quant", "plisk")
-    table = desk.file(
-        "age,qworp\n" + "".join(f"{20 + i % 50},{words[i % 4]}\n" for i in range(600))
-    )
+    lines = [f"{20 + i % 50},{words[i % 4]},{words[i % 3]},{'mf'[i % 2]}\n" for i in range(600)]
+    table = desk.file("age,qworp,Stan,sex\n" + "".join(lines))
     assert desk.run("plan", table, "--out", desk / "p.toml").status == 0
     text = (desk / "p.toml").read_text("utf-8")
     (question,) = (one for one in open_questions(text) if columns_not_understood(one))
-    assert columns_not_understood(question) == ["qworp"]
+    assert columns_not_understood(question) == ["qworp", "Stan"]
 
 
 def test_without_a_terminal_nobody_is_asked(desk) -> None:
