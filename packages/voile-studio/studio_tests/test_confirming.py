@@ -26,6 +26,8 @@ from voile.policy.checking import form_of, judge, keep
 from voile.policy.ruling import ASSUMPTIONS, Ruling, read_ticks, tally_of
 from voile.policy.stated import StatedPolicy
 from voile.schema.plan import Method
+from voile.study.documents import json_text, sealed
+from voile_studio.commands import compare
 from voile_studio.project import Project, Start
 from voile_studio.screens.confirming import (
     is_withdrawn,
@@ -665,6 +667,8 @@ def test_the_policy_of_a_project_is_chosen_before_anything_is_tried(project: Pro
     page = visitor.get("/p/people/try").text
     form = page.partition('aria-label="k-anonymity')[2].partition("</fieldset>")[0]
     assert min(map(int, re.findall(r'value="([0-9]+)" checked', form))) == 11
+    command = compare(project, project.folder / "tries" / "001", rehearsal=False)
+    assert command[command.index("--policy") + 1] == "ema"
     studied(project.folder / "releases" / "003", 5)
     visitor.get("/p/people/sign")
     (job,) = (one for one in project.jobs.all() if one.purpose.startswith("check-"))
@@ -696,6 +700,12 @@ def test_a_plan_was_tried_only_as_it_is(project: Project) -> None:
     (project.folder / "try-001.toml").write_text(PLAN, encoding="utf-8")
     people = pl.DataFrame({"age": [30, 30, 31, 31], "sex": ["f", "f", "m", "m"]})
     voile.compare(people, [project.folder / "try-001.toml"], attempt / "compared", targets=2)
+    assert ">Policy<" not in Visitor(project.start.folder).get("/p/people/try").text
+    document = json.loads((attempt / "compared" / "comparison.json").read_text())
+    document["points"][0]["unmet"] = ["groups of eleven"]
+    (attempt / "compared" / "comparison.json").write_text(json_text(sealed(document)))
+    page = Visitor(project.start.folder).get("/p/people/try").text
+    assert "<summary>1 not met</summary><ul><li>groups of eleven</li>" in page
     method = Method("generalization", {"k": 2})
     assert was_tried(project, method)
     assert not was_tried(project, Method("generalization", {"k": 3}))

@@ -70,7 +70,18 @@ def compare(project: Project, attempt: Path, *, rehearsal: bool) -> list[str]:
     """Study the grid of a try; what a plan with a budget spends is charged, unless it rehearses."""
     plan, out = project.named(plan_of_try(project, attempt)), project.named(attempt / "compared")
     paid = ["--rehearsal"] if rehearsal else ["--ledger", project.named(project.ledger)]
-    return ["compare", _table(project), plan, "--out", out, *paid, "--other-columns", "--json"]
+    judged = ["--policy", project.policy] if project.policy else []
+    return [
+        "compare",
+        _table(project),
+        plan,
+        "--out",
+        out,
+        *paid,
+        "--other-columns",
+        *judged,
+        "--json",
+    ]
 
 
 def publish_seeded(project: Project, plan: Path, out: Path) -> list[str]:

@@ -147,6 +147,23 @@ def test_the_studies_of_a_grid_aim_at_the_same_people(desk):
     assert successes(50).isdisjoint(first)
 
 
+def fewer_than_three(release, record) -> tuple[str, ...]:
+    """A policy that asks for groups of three."""
+    return () if record.plan["method"]["k"] >= 3 else (f"{release.rows} rows",)
+
+
+def test_each_study_tells_what_it_misses_of_a_policy(desk):
+    """By the release and its record; kept with the point, and nothing where no policy is named."""
+    shared = replace(PointTerms(1, EvidenceTerms(), CROWD), judge=fewer_than_three)
+    found = compare(desk, shared=shared)
+    told = {p.name: p.unmet for p in found.points if p.record}
+    assert set(told.values()) == {(), ("60 rows",)}
+    assert all((found == ()) == ("k = 5" in name) for name, found in told.items())
+    read = read_comparison(desk / "out")
+    assert {p.name: p.unmet for p in read.points if p.record} == told
+    assert {p.unmet for p in compare(desk, None).points} == {None}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("persons", [False, True])
 def test_the_risk_of_a_grid_falls_with_k(desk, persons):

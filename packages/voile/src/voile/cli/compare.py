@@ -26,6 +26,7 @@ from voile_base.terminal import (
 if TYPE_CHECKING:
     from voile.audit import counting as audit_counting
     from voile.audit import record as audit_record
+    from voile.policy import checking, stated
     from voile.study import documents, evidence, frontier, grid, record
     from voile.study.evidence import Instruments
     from voile.study.grid import MadeComparison
@@ -33,11 +34,13 @@ if TYPE_CHECKING:
 else:
     audit_counting = on_demand("voile.audit.counting")
     audit_record = on_demand("voile.audit.record")
+    checking = on_demand("voile.policy.checking")
     documents = on_demand("voile.study.documents")
     evidence = on_demand("voile.study.evidence")
     frontier = on_demand("voile.study.frontier")
     grid = on_demand("voile.study.grid")
     record = on_demand("voile.study.record")
+    stated = on_demand("voile.policy.stated")
 
 __all__: list[str] = []
 
@@ -86,6 +89,12 @@ __all__: list[str] = []
     is_flag=True,
     help="Count how surely persons are found by columns that are no quasi-identifiers, too.",
 )
+@click.option(
+    "--policy",
+    metavar="NAME|FILE",
+    help="Tell which criteria of this policy each study does not meet, of those that figures "
+    "decide: a policy of Voile's, or a file.",
+)
 @as_json
 def _compare_command(
     source: str,
@@ -102,6 +111,7 @@ def _compare_command(
     ledger: str | None,
     rehearsal: bool,
     other_columns: bool,
+    policy: str | None,
     as_json: bool,
 ) -> None:
     """Study the table INPUT under every PLAN, and compare what each protects and loses.
@@ -116,13 +126,17 @@ def _compare_command(
     Studies that are done are kept in `OUT.partial` until all are: after an interruption the same
     command goes on from there.
     """
+    judge = None if policy is None else checking.PolicyJudge(stated.StatedPolicy.read(policy))
+    risks = judge.risks if judge else frozenset[str]()
+    risks |= {audit_record.RE_IDENTIFICATION} if other_columns else frozenset()
     terms = grid.PointTerms(
         seed,
         evidence.EvidenceTerms(names_of(attacks), targets, held_out),
-        _with_other_columns if other_columns else evidence.Instruments.standard,
+        partial(_with_risks, risks=tuple(sorted(risks))),
         engine=engine,
         ledger=None if rehearsal else ledger,
         rehearsal=rehearsal,
+        judge=judge,
     )
     try:
         with progress() as stage:
@@ -147,9 +161,9 @@ def _compare_command(
             _show(made.comparison)
 
 
-def _with_other_columns(names: Sequence[str] | None) -> Instruments:
-    """The instruments of these names, and what other columns add to re-identification."""
-    count = partial(audit_counting.risks_of_rehearsal, only=(audit_record.RE_IDENTIFICATION,))
+def _with_risks(names: Sequence[str] | None, risks: Sequence[str]) -> Instruments:
+    """The instruments of these names, and what counts risks on a rehearsal."""
+    count = partial(audit_counting.risks_of_rehearsal, only=risks) if risks else None
     return replace(evidence.Instruments.standard(names), risks=count)
 
 
@@ -186,6 +200,10 @@ def _show(comparison: StudyComparison) -> None:
         ["study", f"risk: {comparison.risk}", loss, "frontier", "status"],
         [_row(point, comparison) for point in comparison.points],
     )
+    for point in comparison.points:
+        if point.unmet is not None:
+            told = "; ".join(point.unmet) or "all that figures decide is met"
+            click.echo(f"{point.name}: policy: {'not met: ' if point.unmet else ''}{told}")
     for tie in _ties(comparison):
         click.echo(tie)
     for message in dict.fromkeys(point.message for point in comparison.points if point.message):

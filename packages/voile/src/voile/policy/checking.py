@@ -12,12 +12,16 @@ and reason.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
+from voile.audit.record import COPYING, RE_IDENTIFICATION
 from voile.policy.case import Case, FileDocument
 from voile.policy.criteria.measured import asked
+from voile.policy.criteria.risks import Copies, ReIdentified, ThreeRisks, WorstOff
+from voile.policy.remedies import HUMAN
 from voile.policy.ruling import (
     ASSUMPTIONS,
     Ruling,
@@ -28,22 +32,26 @@ from voile.policy.ruling import (
     with_form,
 )
 from voile.policy.stated import Policy, StatedPolicy
+from voile.release.release import Release
 from voile.study.documents import json_text, schema_of, without_heading
-from voile.study.record import PRIVATE
+from voile.study.record import PRIVATE, StudyRecord
 from voile_base.durable import replace_private_file
 from voile_base.errors import InputError, TableError
 from voile_base.ondemand import dataclass
 from voile_base.randomness import UNFIT
-from voile_base.values import Json
+from voile_base.values import Document, Json
 from voile_base.values.value import Several, checked, plain
 
 __all__ = [
     "NO_ADVICE",
     "VERDICT",
+    "PolicyJudge",
     "Verdict",
     "form_of",
     "judge",
     "keep",
+    "risks_asked",
+    "rulings_unwritten",
     "verdict_schema",
 ]
 
@@ -178,3 +186,62 @@ def _rulings(case: Case, stated: StatedPolicy, ticks: tuple[Tick, ...]) -> Itera
         except TableError as error:
             why = str(error).rstrip(".")
             yield Ruling(criterion.kind, criterion.kind, passed=False, why=why)
+
+
+@dataclass(frozen=True, eq=False)
+class _Unwritten(Case):
+    """A release that was not written, and what was found of it."""
+
+    made: Release
+
+    @cached_property
+    def files(self) -> tuple[FileDocument, ...]:
+        """None: nothing stands on disk."""
+        return ()
+
+    @cached_property
+    def document(self) -> Document | None:
+        """What ``release.json`` would say."""
+        return self.made.document()
+
+    @cached_property
+    def release(self) -> Release | None:
+        """The release, whose claims its publication has checked."""
+        return self.made
+
+
+def rulings_unwritten(
+    release: Release, record: StudyRecord, stated: StatedPolicy
+) -> tuple[Ruling, ...]:
+    """What a policy says to a release that was not written, but for what a person confirms."""
+    place = Path()
+    case = _Unwritten("study", place, None, place, record, release)
+    return tuple(one for one in judge(case, stated).rulings if one.kind not in HUMAN)
+
+
+@dataclass(frozen=True)
+class PolicyJudge:
+    """Tells the criteria of a policy that figures decide and that a study does not meet."""
+
+    stated: StatedPolicy
+
+    def __call__(self, release: Release, record: StudyRecord) -> tuple[str, ...]:
+        """By their words."""
+        rulings = rulings_unwritten(release, record, self.stated)
+        return tuple(one.asks for one in rulings if not one.passed)
+
+    @property
+    def risks(self) -> frozenset[str]:
+        """The risks of a rehearsal that are to be counted for it."""
+        return frozenset(risks_asked(self.stated.policy.criteria))
+
+
+def risks_asked(criteria: Sequence[object]) -> Iterator[str]:
+    """Names of the risks of a rehearsal that criteria ask for."""
+    for one in criteria:
+        if isinstance(one, ThreeRisks):
+            yield one.name
+        elif isinstance(one, Copies | WorstOff):
+            yield COPYING
+        elif isinstance(one, ReIdentified):
+            yield RE_IDENTIFICATION

@@ -50,7 +50,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import field, replace
-from functools import cached_property, partial
+from functools import partial
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -58,14 +58,11 @@ from typing import Any
 import numpy as np
 
 from voile.audit.counting import risks_of_rehearsal
-from voile.audit.record import COPYING, RE_IDENTIFICATION
 from voile.models.population import individual_risk
-from voile.policy.case import Case, FileDocument
-from voile.policy.checking import judge
+from voile.policy.checking import risks_asked, rulings_unwritten
 from voile.policy.criteria.measured import AttackRate, Utility
-from voile.policy.criteria.risks import Copies, ReIdentified, ThreeRisks, WorstOff
+from voile.policy.criteria.risks import ThreeRisks, WorstOff
 from voile.policy.remedies import (
-    HUMAN,
     PlanChange,
     changes_for,
     ladder,
@@ -90,7 +87,6 @@ from voile.table.engines import AUTO
 from voile_base.errors import InputError, VoileError
 from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
-from voile_base.values import Document
 
 __all__ = [
     "Choice",
@@ -312,28 +308,6 @@ def _order(tried: TriedPlan) -> tuple[float, float, int]:
     return loss, left, len(tried.change.parameters) + 2 * len(tried.change.without)
 
 
-@dataclass(frozen=True, eq=False)
-class _Unwritten(Case):
-    """A release that was not written, and what was found of it."""
-
-    made: Release
-
-    @cached_property
-    def files(self) -> tuple[FileDocument, ...]:
-        """None: nothing stands on disk."""
-        return ()
-
-    @cached_property
-    def document(self) -> Document | None:
-        """What ``release.json`` would say."""
-        return self.made.document()
-
-    @cached_property
-    def release(self) -> Release | None:
-        """The release, whose claims its publication has checked."""
-        return self.made
-
-
 @dataclass(eq=False)
 class _Trial:
     """Plans that are tried one after another."""
@@ -548,14 +522,12 @@ class _Trial:
             measures |= {one.measure for one in criteria if isinstance(one, Utility)}
         every = Instruments.standard([one.name for one in known if one.name in attacks])
         chosen = tuple(one for one in every.measures if one.name in measures)
-        risks = frozenset(_risks_of(criteria)) if full else frozenset()
+        risks = frozenset(risks_asked(criteria)) if full else frozenset()
         count = partial(risks_of_rehearsal, only=risks) if risks else None
         return Instruments(every.attacks, chosen, lambda _: (), count)
 
     def _rulings(self, release: Release, record: StudyRecord) -> tuple[Ruling, ...]:
-        place = Path()
-        case = _Unwritten("study", place, None, place, record, release)
-        return tuple(one for one in judge(case, self.policy).rulings if one.kind not in HUMAN)
+        return rulings_unwritten(release, record, self.policy)
 
     def _counted(
         self, change: PlanChange, publication: Publication, record: StudyRecord
@@ -602,17 +574,6 @@ def _with_columns(loss: float | None, change: PlanChange, plan: Plan) -> float |
     gone = len(change.without)
     others = sum(name not in every for name in change.without)
     return (loss * left + gone) / max(1, len(every) + others)
-
-
-def _risks_of(criteria: Sequence[object]) -> Iterator[str]:
-    """Names of the risks of a rehearsal that criteria ask for."""
-    for one in criteria:
-        if isinstance(one, ThreeRisks):
-            yield one.name
-        elif isinstance(one, Copies | WorstOff):
-            yield COPYING
-        elif isinstance(one, ReIdentified):
-            yield RE_IDENTIFICATION
 
 
 def _is_of_risk(ruling: Ruling) -> bool:

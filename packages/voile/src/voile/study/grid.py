@@ -53,6 +53,7 @@ from typing import Any, Protocol
 
 from voile.publish.registry import publisher_for
 from voile.release.folder import appearing_folder, check_new_folder
+from voile.release.release import Release
 from voile.schema.plan import Plan
 from voile.study.documents import (
     comparison_document,
@@ -224,14 +225,13 @@ class PointTerms:
     """What is charged for points whose plan has a budget."""
     rehearsal: bool = False
     """Whether the table is public or synthetic, so that nothing is charged."""
+    judge: Callable[[Release, StudyRecord], tuple[str, ...]] | None = None
+    """Tells the criteria of a policy that a study does not meet."""
     table: str = ""
     """The fingerprint of the table, from which the draws of the evidence follow without a seed."""
 
     def draws(self, randomness: Randomness) -> Randomness:
-        """By which targets and rows of a study are drawn, whose release is drawn by others.
-
-        All points draw alike, and their differences are those of their plans.
-        """
+        """By which targets and rows of each study are drawn, whose release is drawn by others."""
         if self.seed is not None or not self.table:
             return randomness
         return Randomness.following("compare", self.table)
@@ -251,7 +251,7 @@ def _study_point(original: Original, point: GridPoint, shared: PointTerms) -> Po
     try:
         if point.wrong:
             return Point(name, point.parameters, "wrong", point.wrong)
-        record = _record(original, point, shared)
+        record, unmet = _record(original, point, shared)
     except VoileError as error:
         return Point(name, point.parameters, _status_of(error), str(error))
     except (KeyboardInterrupt, SystemExit):
@@ -260,7 +260,7 @@ def _study_point(original: Original, point: GridPoint, shared: PointTerms) -> Po
         if says_out_of_memory(error):
             return Point(name, point.parameters, "failed", str(OutOfMemoryError()))
         return Point(name, point.parameters, "failed", f"a fault of Voile: {place_of_fault(error)}")
-    return Point(name, point.parameters, "done", record=record)
+    return Point(name, point.parameters, "done", record=record, unmet=unmet)
 
 
 def _status_of(error: VoileError) -> Status:
@@ -268,7 +268,9 @@ def _status_of(error: VoileError) -> Status:
     return next((status for kind, status in _STATUSES if isinstance(error, kind)), "failed")
 
 
-def _record(original: Original, point: GridPoint, shared: PointTerms) -> StudyRecord:
+def _record(
+    original: Original, point: GridPoint, shared: PointTerms
+) -> tuple[StudyRecord, tuple[str, ...] | None]:
     stated, charged = point.stated, shared.charges(point.stated.plan)
     in_series = shared.ledger is not None and publisher_for(stated.plan).series is not None
     plan = of_no_account(stated.plan) if in_series else single_release(stated.plan)
@@ -299,7 +301,8 @@ def _record(original: Original, point: GridPoint, shared: PointTerms) -> StudyRe
     if publication.events and not charged and not shared.rehearsal:
         notices.append(_UNACCOUNTED)
     subject = Subject(stated, shared.seed, point.parameters)
-    return put_on_record(subject, publication, evidence, shared.terms, seconds, notices)
+    record = put_on_record(subject, publication, evidence, shared.terms, seconds, notices)
+    return record, shared.judge and shared.judge(publication.release, record)
 
 
 _KEPT = ("done", "infeasible", "refused", "wrong")
@@ -322,6 +325,7 @@ class _PointStore:
         asked = {
             "ledger": shared.ledger and str(Path(shared.ledger).absolute()),
             "instruments": getattr(shared.instruments, "__qualname__", ""),
+            "judge": repr(shared.judge),
         }
         self._common = json_text(
             {"table": shared.table, "seed": shared.seed, **terms, **asked, **versions()}

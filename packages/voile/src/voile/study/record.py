@@ -364,6 +364,9 @@ class Point:
     """The interval of confidence of the risk; both are the risk where it was counted."""
     same_as: str = ""
     """The first point whose release shows the very same rows; risk and loss are taken from it."""
+    unmet: Several[str] | None = None
+    """The criteria of a policy that figures decide and that are not met; None: not held against
+    any."""
 
 
 @checked(InputError)
