@@ -186,3 +186,11 @@ def test_an_empty_workbook_is_told_and_no_fault(tmp_path: Path) -> None:
         book.add_worksheet("empty")
     with pytest.raises(TableError, match="empty"):
         Inspected.of_file(proposed_layout(tmp_path / "t.xlsx")[0])
+
+
+def test_what_is_said_of_a_table_above_its_names_is_no_row_of_names() -> None:
+    """A title that says who made the table and its unit, in two cells, beside a row of groups."""
+    said = [["Payroll", None, None, None], ["made by: finance", None, None, "unit\uff1aEUR"]]
+    assert proposed([*said, NAMES, *BODY]) == {"header": 3}
+    groups = [["Payroll", None, None, None], ["Person", None, None, "Place"]]
+    assert proposed([*groups, NAMES, *BODY]) == {"header": [2, 3]}

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 from voile.proposal.columns import ColumnProposal
+from voile.proposal.editing import columns_not_understood
 from voile.proposal.whole import Proposal, propose
 from voile.proposal.writing import plan_text
 from voile.recognisers.values import group_words, listed_names
@@ -102,12 +103,13 @@ def test_neither_names_nor_words_nor_order_make_an_identifier_published(tmp_path
 
 
 @pytest.mark.slow
-def test_what_many_share_is_a_quasi_identifier_and_asks_nothing(tmp_path):
-    """A role that generalizes is safe whatever a column means, so that its plan can be used."""
+def test_what_many_share_is_a_quasi_identifier_and_all_of_it_is_asked_about_once(tmp_path):
+    """A role that generalizes hides whose row it is, and not what a group says of all in it."""
     draw = random.Random(1)
     proposal = _proposal(tmp_path, _harmless(draw))
     assert {one.role for one in proposal.columns} == {"quasi"}
-    assert not open_questions(plan_text(proposal, "t.csv"))
+    (question,) = open_questions(plan_text(proposal, "t.csv"))
+    assert columns_not_understood(question) == [one.name for one in proposal.columns]
 
 
 @pytest.mark.parametrize(

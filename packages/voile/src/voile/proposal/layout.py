@@ -75,6 +75,8 @@ _COMMAS = re.compile(r"[+-]?(?:\d{1,3}(?:,\d{3}){2,}|\d{1,2}(?:,\d{2})+,\d{3})")
 """Of thousands, or of lakhs and crores: ``12,34,567``."""
 _COMMA = re.compile(r"[+-]?\d+,\d+")
 _POINTED = re.compile(r"[+-]?\d+\.\d+")
+_STATED = re.compile(r"[^:\uff1a]+[:\uff1a]\s*\S.*")
+"""What a title says of a table, such as "unit: EUR"; no name of columns does."""
 _ENOUGH = 20
 _EITHER = re.compile(r"[+-]?\d{1,3},\d{3}")
 _FORMS: tuple[tuple[re.Pattern[str], Decimals | None, Thousands], ...] = (
@@ -177,7 +179,12 @@ def _is_wide(rows: Sequence[Row], place: int, width: int) -> bool:
     if filled < max(1, _WIDE * width):
         return False
     alone = place + 1 == len(rows) or rows[place + 1][0] > rows[place][0] + 1
-    return filled == width or not alone
+    return filled == width or not (alone or _says_of_table(rows[place][1]))
+
+
+def _says_of_table(cells: Sequence[str | None]) -> bool:
+    """Whether a row says something of the table, such as its unit, and names no columns."""
+    return any(_STATED.fullmatch(cell or "") for cell in cells)
 
 
 def _width(rows: Sequence[Row]) -> int:
@@ -263,6 +270,7 @@ def _is_upper(above: Row, names: Row) -> bool:
         number + 1 == names[0]
         and _filled(cells) >= _FEW
         and not any(_is_value(cell) and not _YEAR.fullmatch(cell or "") for cell in cells)
+        and not _says_of_table(cells)
     )
 
 
