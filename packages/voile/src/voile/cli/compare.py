@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from voile.audit import counting as audit_counting
     from voile.audit import record as audit_record
     from voile.policy import checking, stated
+    from voile.policy.checking import PolicyJudge
     from voile.study import documents, evidence, frontier, grid, record
     from voile.study.evidence import Instruments
     from voile.study.grid import MadeComparison
@@ -117,22 +118,19 @@ def _compare_command(
     """Study the table INPUT under every PLAN, and compare what each protects and loses.
 
     A list in the place of a parameter of [method], such as `k = [2, 3, 5, 10]`, tries each value;
-    several lists try every combination. No release is written. A plan with a series is studied as
-    its next release where --ledger names its ledger, which does not learn of it, and else outside
-    the series. Each study of a plan with a [budget] is charged to the ledger like a release, for
-    the choice among them tells about the rows; with --rehearsal, nothing is. All that is in the new
-    folder is private.
+    several lists try every combination. No release is written, and the new folder is private. A
+    plan with a series is studied as its next release where --ledger names its ledger, which does
+    not learn of it, and else outside it. Each study of a plan with a [budget] is charged to the
+    ledger, for the choice among them tells about the rows; with --rehearsal, nothing is.
 
     Studies that are done are kept in `OUT.partial` until all are: after an interruption the same
     command goes on from there.
     """
     judge = None if policy is None else checking.PolicyJudge(stated.StatedPolicy.read(policy))
-    risks = judge.risks if judge else frozenset[str]()
-    risks |= {audit_record.RE_IDENTIFICATION} if other_columns else frozenset()
     terms = grid.PointTerms(
         seed,
         evidence.EvidenceTerms(names_of(attacks), targets, held_out),
-        partial(_with_risks, risks=tuple(sorted(risks))),
+        partial(_with_risks, risks=_risks_of(judge, other_columns=other_columns)),
         engine=engine,
         ledger=None if rehearsal else ledger,
         rehearsal=rehearsal,
@@ -142,7 +140,7 @@ def _compare_command(
         with progress() as stage:
             made = grid.make_comparison(
                 source,
-                [Path(plan) for plan in plans],
+                [*map(Path, plans)],
                 out,
                 terms,
                 grid.Axes(risk, loss),
@@ -159,6 +157,12 @@ def _compare_command(
             print_json({**documents.comparison_document(made.comparison, made.files), "out": out})
         else:
             _show(made.comparison)
+
+
+def _risks_of(judge: PolicyJudge | None, *, other_columns: bool) -> tuple[str, ...]:
+    """The risks of a rehearsal that are counted for each study."""
+    asked = judge.risks if judge else frozenset[str]()
+    return tuple(sorted(asked | ({audit_record.RE_IDENTIFICATION} if other_columns else set())))
 
 
 def _with_risks(names: Sequence[str] | None, risks: Sequence[str]) -> Instruments:
