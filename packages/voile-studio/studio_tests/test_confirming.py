@@ -692,6 +692,7 @@ def test_a_withdrawn_release_is_folded(project: Project) -> None:
         assert page.count("<details") == page.count("</details>")
 
 
+@pytest.mark.slow
 def test_a_plan_was_tried_only_as_it_is(project: Project) -> None:
     """A try with other roles of columns says nothing of the plan, though its method is the same."""
     project.keep_plan(PLAN)
