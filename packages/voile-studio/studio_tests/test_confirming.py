@@ -137,6 +137,15 @@ def test_what_is_accepted_all_the_same_says_what_studio_knew(project: Project) -
     assert one.contradiction in why
 
 
+def opened(table: Path, lines: list[str]) -> tuple[Visitor, Project]:
+    """A visitor of Studio who has opened a new table, when it was looked at, and its project."""
+    table.write_text("\n".join(lines))
+    visitor = Visitor(table.parent)
+    visitor.post("/open", source=table.name)
+    visitor.wait(f"/p/{table.stem}/data", "<h2>Columns</h2>")
+    return visitor, Start(table.parent).project(table.name)
+
+
 def made(project: Project, number: int, purpose: str, arguments: list[str]) -> None:
     """A command that was run and has ended well."""
     folder = project.folder / "jobs" / f"{number:04}"
@@ -359,11 +368,7 @@ def test_a_series_follows_persons_who_have_one_row_each(tmp_path: Path) -> None:
 def test_persons_are_counted_by_the_values_of_their_column(tmp_path: Path) -> None:
     """A series can be begun where each has one row, though the role was given after the look."""
     lines = [f"{n},{20 + n % 9},flu" for n in range(40)]
-    (tmp_path / "people.csv").write_text("\n".join(["serial,age,illness", *lines]))
-    visitor = Visitor(tmp_path)
-    visitor.post("/open", source="people.csv")
-    visitor.wait("/p/people/data", "<h2>Columns</h2>")
-    project = Start(tmp_path).project("people.csv")
+    visitor, project = opened(tmp_path / "people.csv", ["serial,age,illness", *lines])
     for column, refused in (("serial", False), ("age", True)):
         quasi = "age" if column == "serial" else "illness"
         roles = f'[roles]\nperson = "{column}"\nquasi_identifiers = ["{quasi}"]\n'
@@ -391,11 +396,8 @@ def test_persons_are_counted_by_the_values_of_their_column(tmp_path: Path) -> No
 def test_values_of_ones_own_are_told_where_they_are_published(tmp_path: Path) -> None:
     """An exact amount that only one person has finds the row, whatever is done with the others."""
     lines = [f"{20 + n % 9},{1000 + 37 * n}" for n in range(60)]
-    (tmp_path / "grants.csv").write_text("\n".join(["age,grant_eur", *lines]))
-    visitor, told = Visitor(tmp_path), "Many rows have a value of their own"
-    visitor.post("/open", source="grants.csv")
-    visitor.wait("/p/grants/data", "<h2>Columns</h2>")
-    project = Start(tmp_path).project("grants.csv")
+    visitor, project = opened(tmp_path / "grants.csv", ["age,grant_eur", *lines])
+    told = "Many rows have a value of their own"
     project.keep_plan(PLAN.replace("k = 2", "k = 5"))
     assert told not in visitor.get("/p/grants/plan").text
     project.keep_plan(PLAN.replace("[roles]\n", '[roles]\nsensitive = ["grant_eur"]\n'))
@@ -721,11 +723,7 @@ def test_what_groups_show_and_what_is_not_counted_is_said_beside_the_plan(tmp_pa
     Levels offers the intervals of the plan with a button.
     """
     lines = [f"{20 + n % 50},{'mf'[n % 2]}" for n in range(60)]
-    (tmp_path / "people.csv").write_text("\n".join(["age,sex", *lines]))
-    visitor = Visitor(tmp_path)
-    visitor.post("/open", source="people.csv")
-    visitor.wait("/p/people/data", "<h2>Columns</h2>")
-    project = Start(tmp_path).project("people.csv")
+    visitor, project = opened(tmp_path / "people.csv", ["age,sex", *lines])
     project.keep_plan(PLAN)
     assert "No column is sensitive" in visitor.get("/p/people/plan").text
     assert "true values of two persons" in visitor.get("/p/people/plan/column/0").text

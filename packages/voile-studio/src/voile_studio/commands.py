@@ -71,17 +71,8 @@ def compare(project: Project, attempt: Path, *, rehearsal: bool) -> list[str]:
     plan, out = project.named(plan_of_try(project, attempt)), project.named(attempt / "compared")
     paid = ["--rehearsal"] if rehearsal else ["--ledger", project.named(project.ledger)]
     judged = ["--policy", project.policy] if project.policy else []
-    return [
-        "compare",
-        _table(project),
-        plan,
-        "--out",
-        out,
-        *paid,
-        "--other-columns",
-        *judged,
-        "--json",
-    ]
+    said = ["compare", _table(project), plan, "--out", out, *paid]
+    return [*said, "--other-columns", *judged, "--json"]
 
 
 def publish_seeded(project: Project, plan: Path, out: Path) -> list[str]:

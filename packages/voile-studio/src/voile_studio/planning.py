@@ -48,6 +48,7 @@ __all__ = [
     "problem_in",
     "problem_of",
     "refuse_breaking",
+    "require_policy",
     "steps_of",
     "without_step",
 ]
@@ -446,7 +447,13 @@ def policy_of(project: Project) -> PolicyChoice | None:
 
 def keep_policy(project: Project, named: str) -> None:
     """Choose the policy that releases are to meet; raises ``InputError`` where there is none."""
-    if named and named not in {one.named for one in policies(project)}:
+    if named:
+        require_policy(project, named)
+    project.choose_policy(named)
+
+
+def require_policy(project: Project, named: str) -> None:
+    """Raise ``InputError`` where there is no policy of this name."""
+    if named not in {one.named for one in policies(project)}:
         msg = "there is no such policy in the folder that Studio was started in"
         raise InputError(msg)
-    project.choose_policy(named)

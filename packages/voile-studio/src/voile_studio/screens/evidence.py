@@ -26,7 +26,7 @@ from voile_base.errors import InputError, RefusedError
 from voile_base.values import Document, Json
 from voile_studio import commands
 from voile_studio.jobs import told_as_command
-from voile_studio.planning import policies, policy_of
+from voile_studio.planning import policies, policy_of, require_policy
 from voile_studio.project import Project, json_of
 from voile_studio.screens.confirming import (
     AskedStatement,
@@ -114,9 +114,7 @@ def routes(pages: Pages) -> APIRouter:
     @router.post("/releases/{release}/check")
     def check(name: str, release: str, policy: Annotated[str, Form(max_length=4096)]) -> Response:
         project = pages.project(name)
-        if policy not in {one.named for one in policies(project)}:
-            msg = "there is no such policy in the folder that Studio was started in"
-            raise InputError(msg)
+        require_policy(project, policy)
         _hold_against(project, project.release(release), policy)
         return pages.to(project, f"evidence#policy-{release}")
 

@@ -80,7 +80,6 @@ _LOOKED_AT = 400
 """Rows of which that is asked."""
 _FEWEST = 1_200
 """People of each side who are compared at least, however many rows there are."""
-_FALSE_POSITIVES = (0.01, 0.001)
 _SEEN = 0.1
 """The share of people who, copied whole, a control must be able to tell."""
 _SAME = 1e-5
@@ -154,7 +153,7 @@ def copying(
         tuple(notes),
         persons=excess.at_least if sure else 0,
         reversed=more,
-        rates=tuple(FewFalsePositives.best(scores, rate) for rate in _FALSE_POSITIVES),
+        rates=FewFalsePositives.at_each(scores),
         rows=_worst_off(excess, asked, scores) if sure else (),
     )
 

@@ -296,7 +296,6 @@ def _risks_of(
 
 
 MEMBERSHIP = "membership"
-_FALSE_POSITIVES = (0.01, 0.001)
 _SHARE = 0.5
 """People of the control at least, of as many as the original has."""
 _CELLS = 1 << 24
@@ -364,7 +363,7 @@ class ShadowReleases:
             tuple(notes),
             persons=excess.at_least if sure else 0,
             reversed=more,
-            rates=tuple(FewFalsePositives.best(by_name, rate) for rate in _FALSE_POSITIVES),
+            rates=FewFalsePositives.at_each(by_name),
             rows=tuple(map(int, order[: excess.at_least])) if sure else (),
         )
 

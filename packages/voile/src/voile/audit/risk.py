@@ -112,6 +112,13 @@ class FewFalsePositives:
         best = max(found, key=lambda one: (one.beyond.low, one.beyond.value))
         return replace(best, at_most=max(one.beyond.high for one in found))
 
+    @classmethod
+    def at_each(
+        cls, scores: Mapping[str, tuple[NDArray[np.float64], NDArray[np.float64]]]
+    ) -> tuple[FewFalsePositives, ...]:
+        """The same at one in a hundred and one in a thousand false positives."""
+        return tuple(cls.best(scores, rate) for rate in (0.01, 0.001))
+
     @property
     def beyond(self) -> Estimate:
         """The share of people who are told that the control does not explain."""

@@ -555,8 +555,10 @@ def _list_by_form(texts: Sequence[str]) -> str | None:
 
 
 def _is_trade_item(text: str) -> bool:
-    digits = [int(digit) for digit in reversed(text)]
-    return len(text) in {8, 12, 13, 14} and sum(digits[::2]) % 10 == -3 * sum(digits[1::2]) % 10
+    weights = (3, 1) * 7
+    return len(text) in {8, 12, 13, 14} and not (
+        _weighted([*map(int, text)], weights[-len(text) :]) % 10
+    )
 
 
 def _is_concept(text: str) -> bool:

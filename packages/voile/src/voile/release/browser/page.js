@@ -34,7 +34,7 @@ function policy_told(text) {
   const whole = element("details"), audience = stated("audience");
   whole.append(element("summary", "Its text"), element("pre", text));
   return [element("h2", "Checked against a policy"),
-    element("p", `${stated("name") || "A policy"}${audience ? `, for ${audience}` : ""}: passed, as who signed says. Its evidence is private; the terms for recipients stand in its text.`), whole];
+    element("p", `${stated("name") || "A policy"}${audience ? `, for ${audience}` : ""}: the signer says that the release has passed. The evidence is private; the text of the policy has the terms for recipients.`), whole];
 }
 
 // Whether the key that the recipient gave is that of a signature which holds, in words.
@@ -65,10 +65,10 @@ function show(found) {
   if (found.document && found.document.guarantee) {
     place.append(element("h2", "What it promises"), element("p", `${capital(found.document.guarantee.statement)}.`));
     found.claims.forEach((one) => place.append(told(one)));
-    if (found.document.series) place.append(element("p", "One folder is read here. What is promised of several releases of the series together, only who made them can count.", "warning"));
+    if (found.document.series) place.append(element("p", "This page reads one folder, and cannot count what is promised of several releases of the series together.", "warning"));
     const uncovered = found.document.guarantee.leaves_open || [];
     place.append(...listed("What must be true for that; no file shows it, so ask who signed whether it is", (found.document.guarantee.assumes || []).filter((one) => !uncovered.includes(one) && !found.untrue.includes(one))));
-    place.append(...listed("Not so, as who signed knows, and accepted all the same", found.untrue, "warning"));
+    place.append(...listed("Assumptions that do not hold: the signer knows it, and has accepted the release", found.untrue, "warning"));
     place.append(...listed("What it does not cover", uncovered));
   }
   place.append(...listed("Not counted here", found.unread));

@@ -101,6 +101,8 @@ class Excel:
     def main_sheet(self, file: Path) -> str | None:
         """The sheet that has nearly all rows of a workbook of several; None where none has."""
         with _opened(file) as book:
+            if len(book.sheet_names) == 1:
+                return None
             heights = {name: one.total_height for name, one in _shown(book).items()}
         largest = max(heights, key=lambda name: heights[name], default=None)
         if largest is None or len(heights) == 1:
