@@ -63,6 +63,7 @@ types: .venv/developer         ## mypy, strict
 walls: .venv/developer         ## who may import whom, and that no modules import each other in a circle
 	$(BIN)/lint-imports
 	$(BIN)/python tools/count_imports.py
+	$(BIN)/pytest -q -n 0 tests/test_walls.py -k "asks_for_a_name or randomness"
 
 mutants: .mutants/venv/installed ## faults that the tests of a room do not notice: ROOM=dp
 	.mutants/venv/bin/python tools/mutants.py $(or $(ROOM),$(error say which room: make mutants ROOM=dp)) \

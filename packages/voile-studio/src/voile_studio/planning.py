@@ -21,7 +21,8 @@ from voile.policy.remedies import least_k
 from voile.policy.stated import StatedPolicy
 from voile.policy.templates import template_names
 from voile.proposal.editing import ONE_COLUMN_ROLES, ROLE_LISTS
-from voile.publish.registry import publisher_for, read_plan
+from voile.publish.publisher import Capabilities
+from voile.publish.registry import METHODS, publisher_for, read_plan
 from voile.schema.hierarchy.declared import HIERARCHY_KEYS
 from voile.schema.names import Kind
 from voile.schema.persons import Occurrences, identifying_columns
@@ -35,6 +36,7 @@ __all__ = [
     "ROLES",
     "ColumnLine",
     "PolicyChoice",
+    "capabilities_of",
     "change_told",
     "column_lines",
     "cuts_groups",
@@ -214,10 +216,16 @@ def file_of_plan(folder: Path, named: str, start: Start, where: str) -> Path:
 
 def cuts_groups(plan: Plan) -> bool:
     """Whether groups are cut each by itself, and do not all have the level that the plan gives."""
-    method = plan.method
-    if method is None or method.name != "generalization":
+    if plan.method is None:
         return False
-    return bool(method.parameters.get("algorithm", "auto") != "flash")
+    asked = capabilities_of(plan.method.name).one_level
+    return any(plan.method.parameters.get(key) != value for key, value in asked.items())
+
+
+def capabilities_of(method: str) -> Capabilities:
+    """What a method can do; that of one that is not installed is nothing."""
+    own = METHODS.class_of(method) if method in METHODS.names else None
+    return getattr(own, "capabilities", Capabilities())
 
 
 def plan_of(path: Path) -> Plan | None:

@@ -26,7 +26,7 @@ from voile_base.errors import InputError, RefusedError
 from voile_base.values import Document, Json
 from voile_studio import commands
 from voile_studio.jobs import told_as_command
-from voile_studio.planning import policies, policy_of, require_policy
+from voile_studio.planning import capabilities_of, policies, policy_of, require_policy
 from voile_studio.project import Project, json_of
 from voile_studio.screens.confirming import (
     AskedStatement,
@@ -277,8 +277,8 @@ def _release(project: Project, folder: Path) -> dict[str, object] | None:
 def _leavers(record: StudyRecord) -> int:
     """How many rows leave a group of a series at once, at least: 0 where its method says none."""
     method = record.plan["method"]
-    k = method.get("k")
-    return k if method["name"] == "generalization" and isinstance(k, int) else 0
+    together = method.get(capabilities_of(method["name"]).leave_at_once)
+    return together if isinstance(together, int) else 0
 
 
 def _losses(record: StudyRecord) -> list[tuple[str, str, bool]]:

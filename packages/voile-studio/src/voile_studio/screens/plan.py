@@ -36,6 +36,7 @@ from voile_studio.planning import (
     KINDS,
     ROLES,
     ColumnLine,
+    capabilities_of,
     column_lines,
     cuts_groups,
     keep_policy,
@@ -164,7 +165,7 @@ def _command_routes(router: APIRouter, pages: Pages) -> None:
         if plan is None or plan.method is None or not cuts_groups(plan):
             msg = "the method of the plan gives all rows one level already, or none"
             raise InputError(msg)
-        parameters = {**plan.method.parameters, "algorithm": "flash"}
+        parameters = {**plan.method.parameters, **capabilities_of(plan.method.name).one_level}
         text = with_method(project.plan_text, plan.method.name, parameters)
         if refusal := _keep(project, digest, text, "one level for all rows"):
             raise RefusedError(refusal)

@@ -17,7 +17,7 @@ from fastapi.responses import Response
 from voile.ledger import Ledger
 from voile.proposal.editing import with_method, with_role, with_row_as_person
 from voile.publish.generalization.statement import TIMES_K
-from voile.publish.registry import METHODS, publisher_of
+from voile.publish.registry import publisher_of
 from voile.schema.plan import Method, Plan
 from voile.schema.trajectory import TrajectoryColumns
 from voile_base.durable import replace_private_file
@@ -25,7 +25,7 @@ from voile_base.errors import InputError, RefusedError
 from voile_base.values import Json
 from voile_studio import commands
 from voile_studio.jobs import Job, told_as_command
-from voile_studio.planning import plan_of, policies, policy_of, problem_in
+from voile_studio.planning import capabilities_of, plan_of, policies, policy_of, problem_in
 from voile_studio.project import Project, told
 from voile_studio.screens.confirming import release_line, table_of
 from voile_studio.screens.data import columns_of, found_in
@@ -234,10 +234,7 @@ def _refused_persons(project: Project, plan: Plan) -> str:
 
 def _follows_rows(plan: Plan) -> bool:
     """Whether the series of a plan's method follow one row of each person."""
-    if plan.method is None:
-        return False
-    can = getattr(METHODS.class_of(plan.method.name), "capabilities", None)
-    return can is not None and bool(can.rows_in_series)
+    return plan.method is not None and capabilities_of(plan.method.name).rows_in_series
 
 
 def _has_one_row(project: Project, plan: Plan) -> bool:

@@ -74,7 +74,7 @@ from voile.study.rehearsal import SplitRows, Staged
 from voile.table.arrays import Frame, frame_of
 from voile_base.errors import VoileError
 from voile_base.ondemand import dataclass
-from voile_base.randomness import Randomness
+from voile_base.randomness import Draws, Randomness
 
 __all__ = [
     "MEMBERSHIP",
@@ -406,7 +406,7 @@ class ShadowReleases:
         return JointCodes.of(as_release(shown, recognised, {}), [pool[some]], self.plan)
 
     def _asked(
-        self, codes: JointCodes, own: int, draws: np.random.Generator
+        self, codes: JointCodes, own: int, draws: Draws
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Targets of both sides: half the rarest, by one limit for both, and half of the others."""
         rare = NearestRows.of(codes.columns).most([c.value[0] for c in codes.columns])

@@ -9,6 +9,7 @@ one release (its series, its budget) is asked of the publisher.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, Self
 
@@ -95,6 +96,10 @@ class Capabilities:
     )
     rows_in_series: bool = False
     """Whether its series follow one row of each person, and refuse plans that name persons."""
+    one_level: Mapping[str, str] = field(default_factory=dict)
+    """Parameters by which all rows show each column in equal detail; empty: none are needed."""
+    leave_at_once: str = ""
+    """The parameter that says how many rows leave a group of a series together; empty: none."""
     no_rows_per_person: str = (
         "it is not differentially private: where it counts persons, all their rows take part"
     )

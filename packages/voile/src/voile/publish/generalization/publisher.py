@@ -321,6 +321,8 @@ class Generalization(SingleRelease):
         followed=True,
         exact_kept=True,
         rows_in_series=True,
+        one_level={"algorithm": "flash"},
+        leave_at_once="k",
         card=MethodCard(
             "generalization",
             "k-anonymity (generalization)",
