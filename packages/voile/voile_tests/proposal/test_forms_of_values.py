@@ -96,6 +96,27 @@ def test_names_mean_something_by_words_and_not_by_parts_of_them(name):
     assert meaning is None or meaning.reason.startswith("a number")
 
 
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("Tuki €/kk", "money"),
+        ("Допомога, грн", "money"),
+        ("cash_kes", "money"),
+        ("₹ refunded", "money"),
+        ("ค่าบริการ (บาท)", "money"),
+        ("Na mmol/l", "health"),
+        ("X (mg/dL)", "health"),
+        ("RR syst mmHg", "health"),
+    ],
+)
+def test_a_unit_tells_what_a_name_does_not(name, reason):
+    """A currency is money in any language; concentrations and pressures are of blood."""
+    meaning = meaning_of(name)
+    assert meaning is not None
+    assert meaning.role == "sensitive"
+    assert meaning.reason.startswith(reason)
+
+
 @pytest.mark.parametrize("name", ["hourly_wage", "incwage", "PEARNVAL", "Stundenlohn", "costs"])
 def test_compounds_of_money_are_still_money(name):
     """As surveys and payrolls write them."""
@@ -363,6 +384,8 @@ def test_the_form_of_values_wins_over_a_name_that_means_groups(tmp_path, name):
 
 
 STILL_GROUPS = {
+    "level": ("BSc", "MSc", "PhD"),
+    "solution": ("NaCl", "KCl", "none"),
     "occupation": ("Software Engineer", "Nurse Practitioner", "Sr. Analyst", "Truck Driver"),
     "diagnosis": ("Type 2 Diabetes", "Hepatitis B", "COVID-19", "E. coli infection"),
     "diagnose": ("Schmerz bei Belastung", "Husten", "Fieber"),

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import xlsxwriter
 
-from voile.proposal.layout import ProposedLayout, proposed_layout
+from voile.proposal.layout import ProposedLayout, headed, proposed_layout
 from voile.schema.layout import column_names
 from voile.table.profile import Inspected
 from voile_base.errors import InputError, TableError
@@ -194,3 +194,28 @@ def test_what_is_said_of_a_table_above_its_names_is_no_row_of_names() -> None:
     assert proposed([*said, NAMES, *BODY]) == {"header": 3}
     groups = [["Payroll", None, None, None], ["Person", None, None, "Place"]]
     assert proposed([*groups, NAMES, *BODY]) == {"header": [2, 3]}
+
+
+def test_a_heading_over_several_columns_does_not_decide_what_they_are(desk) -> None:
+    """A course below "Enrolment" is one, and no number of an enrolment; units are no names."""
+    path = desk / "school.csv"
+    rows = ["Pupil,,Family,,Weight", "name,sex,brothers,custody,kg"]
+    rows += [f"Anna {c}{c},{'fm'[n % 2]},{n % 4},{('both', 'one', 'none')[n % 3]},{40 + n % 9}"
+             for n, c in enumerate("bcdfghklmnprst" * 9)]  # fmt: skip
+    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    place, _ = proposed_layout(path)
+    assert headed(place) == {
+        "Pupil name": "name",
+        "Pupil sex": "sex",
+        "Family brothers": "brothers",
+        "Family custody": "custody",
+    }
+    assert headed(path) == {}
+    out = desk / "plan.toml"
+    assert desk.run("plan", path, "--out", out).status == 0
+    roles = tomllib.loads(out.read_text(encoding="utf-8"))["roles"]
+    assert {"Family brothers", "Family custody", "Pupil sex"} <= {
+        *roles["quasi_identifiers"],
+        *roles["sensitive"],
+    }
+    assert "Pupil name" not in roles["quasi_identifiers"]

@@ -272,6 +272,8 @@ def test_numbers_of_orders_are_no_counts_whatever_their_name_says(tmp_path):
         ("Eva R.", "Luis G.", "Ana P."),
         ("don Aldo Sartori", "don Piero Gallo", "don Ugo Fabbri"),
         ("265001234", "265011234", "265021234"),
+        ("AnLi", "BeSv", "MoKa"),
+        ("ESu", "JVi", "MRa"),
     ],
 )
 def test_few_codes_and_names_with_initials_are_left_out(tmp_path, values):

@@ -307,10 +307,11 @@ def _looked(table: Inspected, out: Path, place: Place, values: int, rows: int) -
 def _proposal(
     table: Inspected, place: Place, stage: Callable[[str], None] = lambda _: None
 ) -> Proposal:
-    details, labels = [], reading.labels_of(place)
+    details, labels, headed = [], reading.labels_of(place), layout.headed(place)
     for number, column in enumerate(table.columns, 1):
         stage(f"counting: column {number:,} of {len(table.columns):,}")
-        details.append(replace(table.details(column), label=labels.get(column, "")))
+        label, own = labels.get(column, ""), headed.get(column, "")
+        details.append(replace(table.details(column), label=label, headed=own))
     stage("counting groups")
     return whole.propose(details, lambda columns: table.group_sizes(columns).tolist())
 

@@ -188,7 +188,7 @@ class ColumnProposal:
     question: str | None = None
     """What could not be told."""
     guessed: bool = False
-    """Whether neither name nor values said what the column is."""
+    """Whether neither name nor values said what the column is, or no more than "type"."""
     recognition: Recognition | None = None
     """What the recognisers know of it."""
     form: tuple[str, str] | None = None
@@ -433,7 +433,7 @@ def _meant(details: ColumnDetails, meaning: Meaning | None, kind: Kind) -> Colum
     role, why = meaning.role, meaning.reason
     if role == "sensitive" and look.is_numbered and not have_thin_ends(look.filled):
         role, why = "quasi", f"{why}, by its name; its numbers lie as those of records do"
-    return ColumnProposal(details, role, kind, why, bounds=bounds)
+    return ColumnProposal(details, role, kind, why, bounds=bounds, guessed=meaning.vague)
 
 
 def _differs_in_kind(details: ColumnDetails, meaning: Meaning) -> bool:

@@ -23,6 +23,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from voile.recognisers.telling import told_within
 from voile.recognisers.values import currencies, measures
@@ -37,6 +38,7 @@ from voile_base.ondemand import dataclass
 __all__ = [
     "ProposedLayout",
     "data_as_names",
+    "headed",
     "marked_columns",
     "marks_of",
     "proposed_layout",
@@ -162,6 +164,31 @@ def proposed_layout(place: Place) -> tuple[Place, ProposedLayout]:
             reasons=(("sheet", why), *found.reasons),
         )
     return laid_out(named, found.layout), found
+
+
+def headed(place: Place) -> Mapping[str, str]:
+    """The lower names of columns over several of which one heading stands, by their whole names.
+
+    None where names stand in one row, nor of a column that has a heading of its own, as one with a
+    unit below its name.
+    """
+    if not isinstance(place, LaidOut) or len(wanted := place.layout.header_rows) < _FEW:
+        return {}
+    _, rows = first_rows(_file_of(place), wanted[-1])
+    head = [cells for number, cells in rows if number in wanted]
+    width = max(map(len, head), default=0)
+    whole = column_names(head, width, numbered=place.layout.number_names)
+    upper = column_names([*head[:-1], [None] * width], width, numbered=False)
+    shared = {one for one, count in Counter(upper).items() if one and count > 1}
+    lower = column_names(head[-1:], width, numbered=False)
+    below = zip(whole, upper, lower, strict=True)
+    return {name: under for name, above, under in below if under and above in shared}
+
+
+def _file_of(place: LaidOut) -> Path:
+    """A file, with the sheet that its layout names."""
+    sheet = place.layout.sheet
+    return place.file if sheet is None else place.file.with_name(f"{place.file.name}#{sheet}")
 
 
 def data_as_names(details: Sequence[ColumnDetails]) -> tuple[int, ...]:

@@ -216,7 +216,12 @@ def _with_families(columns: list[ColumnProposal]) -> list[ColumnProposal]:
 def _with_named(columns: list[ColumnProposal]) -> list[ColumnProposal]:
     """Groups that are called after persons whom another column names, left out with a question."""
     few = [one for one in columns if one.details.profile.distinct <= FEW_PERSONS]
-    told = [one for one in few if PERSONS in one.why or _is_of_names(one)]
+    keys = [one.recognition.key if one.recognition else "" for one in few]
+    told = [
+        one
+        for one, key in zip(few, keys, strict=True)
+        if PERSONS in one.why or key == "person-name"
+    ]
     named_there = proper_words([text for one in told for text in one.details.sample])
 
     def mended(one: ColumnProposal) -> ColumnProposal:
@@ -228,10 +233,6 @@ def _with_named(columns: list[ColumnProposal]) -> list[ColumnProposal]:
         return unclear(one.details, one.kind, PERSONS) if share >= ALONE / 2 else one
 
     return [mended(one) for one in columns]
-
-
-def _is_of_names(column: ColumnProposal) -> bool:
-    return column.recognition is not None and column.recognition.key == "person-name"
 
 
 def _with_houses(columns: list[ColumnProposal]) -> list[ColumnProposal]:
@@ -462,15 +463,27 @@ def _proposed(each: ColumnDetails, stems: Mapping[str, str], persons: int | None
     name = each.profile.name
     beside = [one for one in stems if one != name]
     by_name = propose_column(each, stems[name], beside, persons)
+    if each.headed:
+        below = _as_called(each, each.headed, beside, persons)
+        harmless = below.role == "quasi" and below.question is None
+        of_heading = harmless and by_name.role not in {"quasi", "sensitive"}
+        return below if of_heading or not below.guessed else by_name
     if not each.label:
         return by_name
     if may_be := of_staff(each.label, each.sample):
         return unclear(each, by_name.kind, may_be)
-    labelled = replace(each, profile=replace(each.profile, name=each.label))
-    by_label = replace(propose_column(labelled, None, beside, persons), details=each)
+    by_label = _as_called(each, each.label, beside, persons)
     told = by_label.recognition is not None and len(words_of(each.label)) <= _SHORT
     unsure = by_name.guessed and not by_label.guessed and by_label.role != "drop"
     return replace(by_label, why=f"{by_label.why}, by its label") if told or unsure else by_name
+
+
+def _as_called(
+    each: ColumnDetails, name: str, beside: Sequence[str], persons: int | None
+) -> ColumnProposal:
+    """What a column might be if that were its name."""
+    called = replace(each, profile=replace(each.profile, name=name))
+    return replace(propose_column(called, None, beside, persons), details=each)
 
 
 def _categories(columns: Sequence[ColumnProposal], sizes: GroupSizes | None) -> tuple[str, ...]:

@@ -326,16 +326,10 @@ def _asked_of_guessed(columns: Sequence[ColumnProposal]) -> Iterator[str]:
 
     Whoever is found in a group learns what all its rows show, which a quasi-identifier never hides.
     """
-    guessed = [one for one in columns if (one.guessed or _is_vague(one)) and not one.question]
+    guessed = [one for one in columns if one.guessed and not one.question]
     if guessed:
         yield f"{ASKS} {ASKS_FOR_SENSITIVE} If so, say sensitive = [...], or remove it."
         yield from (f"#   {_value(column.name)}: {_NOT_UNDERSTOOD}" for column in guessed)
-
-
-def _is_vague(column: ColumnProposal) -> bool:
-    """Whether a name says no more than that its values are kinds, reasons or results."""
-    vague = meaning_of("type")
-    return vague is not None and column.why == vague.reason
 
 
 def _left_out(proposal: Proposal) -> Iterator[str]:

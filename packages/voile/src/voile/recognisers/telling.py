@@ -179,6 +179,8 @@ _CLOCK = re.compile(
 """A clock, alone or behind a day; "am" and "오전" may stand before it."""
 _STREET = re.compile(r"(?:[^\W\d_A-Za-z]{2,} ){2,}\d{1,4}")
 _INITIALS = re.compile(r"[^\W\d_]{2,3}|(?:[^\W\d_]\.[ -]{0,2}){1,3}[^\W\d_]\.?")
+_MIXED = re.compile(r"[A-Z][a-z]{0,2}[A-Z][a-z]{1,2}")
+"""Letters of a given and of a family name: "AnLi", "ESu"."""
 _CODE_OF_STAFF = re.compile(r"(?:[^\W\d_]{0,5}|№)[ ./_-]?\d{2,7}|[^\W\d_A-Za-z]{1,4}")
 _FEW_OF_STAFF = 4
 _INFLECTED = 7
@@ -464,9 +466,13 @@ def _is_common(text: str) -> bool:
 def are_initials(texts: Sequence[str]) -> bool:
     """Whether texts are initials of persons: two capitals each, or of two lengths, or with points.
 
+    Or the beginnings of two names.
+
     Codes of groups have as many capitals each.  Two texts may be any.  In small letters many have
     no vowel, as short words and their abbreviations have.
     """
+    if len(texts) > _SINGLE and share_of(texts, _MIXED.fullmatch) > ALONE:
+        return share_of(texts, _is_of_groups) < _SOME_GROUPS
     if share_of(texts, _INITIALS.fullmatch) <= ALONE:
         return False
     pointed = share_of(texts, lambda text: "." in text) >= ALONE / 2
@@ -476,9 +482,8 @@ def are_initials(texts: Sequence[str]) -> bool:
     if len(texts) > _SINGLE and cased and any(map(str.islower, texts)):
         unspoken = share_of(texts, lambda text: not _VOWEL.search(_plain(text)))
         return unspoken >= _UNSPOKEN and share_of(texts, _is_of_groups) < _SOME_GROUPS
-    if any(text != text.upper() for text in texts):
-        return False
-    if not any(text != text.swapcase() for text in texts):
+    capitals = all(text == text.upper() for text in texts)
+    if not capitals or all(text == text.swapcase() for text in texts):
         return False  # in scripts without capitals so many letters are a word, or a whole name
     return len(texts) > _SINGLE and {len(text) for text in texts} in ({2}, {2, 3})
 

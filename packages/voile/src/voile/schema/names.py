@@ -117,7 +117,8 @@ _SIGNS = [
 """Signs of vowels and tones in scripts of South and Southeast Asia, which are no letters."""
 _TONES = {ord(sign): None for sign in _SIGNS if unicodedata.combining(sign)}
 """Those of them that are accents, too, and are taken off."""
-_WORD = pattern_on_demand(rf"(?:[^\W_]|[{''.join(_SIGNS)}])+")
+_WORD = pattern_on_demand(rf"(?:[^\W_]|[{''.join(_SIGNS)}])+|[$\u00a2-\u00a5\u0e3f\u20a0-\u20c0]")
+"""Letters and figures, or a sign of a currency."""
 
 
 DEVICE_STATE = "the state of a device or of a room, which tells nothing of a person by itself"
@@ -133,6 +134,8 @@ class Meaning:
     kind: Kind
     reason: str
     bounds: tuple[Decimal, Decimal] | None = None
+    vague: bool = False
+    """Whether such names say no more than that the values are kinds, reasons or results."""
 
     @cached_property
     def _forms(self) -> tuple[_Forms, _Together]:
@@ -386,6 +389,7 @@ def _meanings() -> tuple[Meaning, ...]:
             kind=said["kind"],
             reason=said["reason"],
             bounds=_bounds(said.get("bounds")),
+            vague=said["key"] == "vague",
         )
         for said in _document()["meaning"]
     )

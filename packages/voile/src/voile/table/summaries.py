@@ -391,6 +391,8 @@ class ColumnDetails:
     """Whether the name of the column is a value of it, or a number: its first row may be data."""
     label: str = ""
     """What the file says that the column holds, where its format can say so."""
+    headed: str = ""
+    """Its own name, where one heading stands over it and others: "Name" of "Pupil Name"."""
 
     @property
     def has_blanks(self) -> bool:
