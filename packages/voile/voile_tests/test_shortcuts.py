@@ -4,6 +4,7 @@ import doctest
 import inspect
 import json
 import random
+from functools import partial
 
 import pandas as pd
 import polars as pl
@@ -177,6 +178,22 @@ def test_keywords_are_keys_of_plans():
 
 
 @pytest.mark.slow
+@pytest.mark.slow
+def test_an_audit_of_frames_makes_shadow_releases():
+    """As many as are asked for, by the plan that made the frame; without a control the reason."""
+    roles = {"person": "row", "quasi_identifiers": ["age", "sex"], "sensitive": ["illness", "pay"]}
+    plan = {"roles": roles, "method": {"name": "generalization", "k": 5}}
+    table = pl.DataFrame(people(300)).drop("name")
+    original, control = table[:150], table[150:]
+    released = voile.anonymize(original, plan).frame
+    call = partial(voile.audit_frame, released, original, plan=plan, attacks=[], shadows=8)
+    found = [one["of"] for one in call(control).record.risks if one["risk"] == "membership"]
+    assert found == ["8 shadow releases"]
+    assert "there is no control" in {one.reason for one in call().record.risks_skipped}
+    with pytest.raises(InputError, match="at least 8"):
+        call(control, shadows=4)
+
+
 def test_an_audit_of_frames_is_that_of_files(tmp_path):
     """Frames of any kind are judged like files of the same rows, and leave nothing behind."""
     rows = people(120)

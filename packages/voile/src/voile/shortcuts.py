@@ -55,6 +55,7 @@ else:
 nw = on_demand("narwhals")
 
 __all__ = [
+    "AuditOptions",
     "CallOptions",
     "FrameAudit",
     "FrameOptions",
@@ -94,6 +95,19 @@ class CallOptions(TypedDict, total=False):
     """What holds the rows: "auto", "polars", "duckdb" or "spark"."""
     file_format: Format
     """Format of the file of rows at ``out``."""
+
+
+class AuditOptions(TypedDict, total=False):
+    """Keywords of ``audit_frame``: options of ``voile audit``."""
+
+    targets: int
+    """How many persons are attacked, at least 1."""
+    attacks: Sequence[str] | None
+    """Names of the attacks to run; None: all."""
+    shadows: int
+    """How many releases are made by the plan to learn who is in the frame."""
+    seed: int | None
+    """Other draws, for experiments."""
 
 
 class FrameOptions(CallOptions, total=False):
@@ -483,23 +497,29 @@ def audit_frame(
     control: IntoDataFrame | None = None,
     *,
     plan: Mapping[str, object] | str | Path | None = None,
-    targets: int = 1000,
-    attacks: Sequence[str] | None = None,
-    seed: int | None = None,
+    **options: Unpack[AuditOptions],
 ) -> FrameAudit:
     """Judge a released frame of any origin against the frame that it was made from; private.
 
     ``control`` holds people of the same origin who are not in the original: what is found of them,
     too, is no fault of the release.  The three frames share their columns, as far as these are
     published.  ``plan`` is as in ``anonymize`` and needs no method; without one, roles are
-    proposed.  ``targets`` is how many persons are attacked, at least 1; ``attacks`` are names of
-    ``voile.attack_names()``, None for all.  Without a ``seed`` draws follow from the contents, so
-    that the same frames give the same figures.
+    proposed.  ``targets`` is how many persons are attacked, 1,000 by default; ``attacks`` are names
+    of ``voile.attack_names()``, None for all.  ``shadows``, at least 8, is how many releases are
+    made by the ``plan`` to learn who is in ``released``: none by default; it needs a ``control``,
+    and a method in the plan.  Without a ``seed`` draws follow from the contents, so that the same
+    frames give the same figures.
 
     Singling out, linkability and inference: Article 29 Working Party, opinion 05/2014 (WP216).
-    Raises a ``VoileError`` where frames and plan disagree.
+    Raises ``InputError`` for options, another ``VoileError`` where frames and plan disagree.
     """
-    inquiry = examine.Inquiry(targets, None if attacks is None else tuple(attacks))
+    _refuse_unknown(options, AuditOptions)
+    attacks = options.get("attacks")
+    inquiry = examine.Inquiry(
+        options.get("targets", 1000),
+        None if attacks is None else tuple(attacks),
+        shadows=options.get("shadows", 0),
+    )
     with TemporaryDirectory(prefix="voile-audit-") as folder:
 
         def written(name: str, frame: IntoDataFrame) -> Path:
@@ -517,7 +537,7 @@ def audit_frame(
             None if control is None else written("control", control),
             stated,
             inquiry=inquiry,
-            seed=seed,
+            seed=options.get("seed"),
         )
     return FrameAudit(record)
 

@@ -10,7 +10,15 @@ import pytest
 
 import voile
 from voile.audit.beside import JointCodes
-from voile.audit.counting import MEMBERSHIP, ShadowReleases, _ratios
+from voile.audit.counting import (
+    MEMBERSHIP,
+    ShadowReleases,
+    _Pool,
+    _ratios,
+    _require_alike,
+    _unlike,
+    unit_of,
+)
 from voile.audit.examine import audit, require_same_again
 from voile.audit.foreign import as_release
 from voile.audit.recognition import recognise
@@ -67,9 +75,9 @@ def _told(
     """What shadow releases tell of a file beside an original and a control."""
     own, control = sides or (people(rows, 100 + seed), people(rows, 900 + seed))
     foreign = as_release(released, recognise(released, People(own)), {})
-    beside = JointCodes.of(foreign, [own, control], None)
-    setting = Setting(beside, (), None, rows, Randomness.seeded(seed))
     both = People(own, plan), People(control, plan)
+    beside = JointCodes.of(foreign, [own, control], None, unit_of(both[0]))
+    setting = Setting(beside, (), None, rows, Randomness.seeded(seed))
     return ShadowReleases(released, both, plan, shadows, rows).risk(setting)
 
 
@@ -175,6 +183,100 @@ def test_a_method_that_fails_on_shadows_is_told() -> None:
     found = _told(people(200, 3), plan, 1, rows=200)
     assert isinstance(found, Skipped)
     assert "l = 40" in found.reason
+
+
+STAYS = parse_plan(
+    {
+        "roles": {**ROLES, "person": "patient"},
+        "method": {"name": "generalization", "k": 3},
+    }
+)
+
+
+def _stays(count: int, seed: int) -> pl.DataFrame:
+    """People with two rows each, of which the second is a year older; numbers from 0 are ids."""
+    once = people(count, seed).with_columns(patient=pl.int_range(count))
+    return pl.concat([once, once.with_columns(pl.col("age") + 1)])
+
+
+def test_ids_that_both_sides_use_are_of_different_people() -> None:
+    """Each side numbers its people from 0: all rows of one stay together, and with nobody else's.
+
+    Texts stand in dictionaries of their own on each side, as in the files of an audit.
+    """
+    sides = _stays(20, 1), _stays(30, 2)
+    own, control = (
+        side.with_columns(pl.col("town").cast(pl.Enum(side["town"].unique().sort())))
+        for side in sides
+    )
+    pool = _Pool.of((People(own, STAYS), People(control, STAYS)), STAYS)
+    assert (pool.units, pool.of_original, pool.own) == (50, 20, 40)
+    assert pool.rows["patient"].n_unique() == 50
+    assert pool.rows.drop("patient").equals(pl.concat(sides).drop("patient"))
+    rows = pool.row_of_each(np.random.default_rng(1))
+    assert sorted(pool.unit[rows]) == list(range(50))
+
+
+@pytest.mark.slow
+def test_persons_with_several_rows_are_told_by_one_of_them() -> None:
+    """A person is in a shadow release with all rows; of a file of others nobody is told."""
+    sides = _stays(150, 100), _stays(150, 900)
+    for made, least, most in ((sides[0], 75, 150), (_stays(150, 5_000), 0, 0)):
+        risk = _told(_made(made, STAYS, 77), STAYS, 3, rows=150, sides=sides)
+        assert isinstance(risk, Risk)
+        assert risk.targets == 150
+        assert risk.persons is not None
+        assert least <= risk.persons <= most
+
+
+def test_a_plan_that_shows_a_column_otherwise_did_not_make_the_file() -> None:
+    """That tells nothing of the file, and is refused, unless shadow releases vary themselves."""
+    shadows = [{"age": "as intervals", "town": "as values"}] * 8
+    _require_alike(shadows[0], shadows)
+    _require_alike({"age": "as values", "town": "as values"}, [*shadows, {"town": "as values"}])
+    for file, why in (
+        ({"age": "as values", "town": "as values"}, "'age' as intervals, and the file as values"),
+        ({"age": "as intervals"}, "'town' as values, and the file not at all"),
+        ({**shadows[0], "sex": "as values"}, "'sex' not at all, and the file as values"),
+    ):
+        with pytest.raises(InputError, match=why):
+            _require_alike(file, shadows)
+
+
+def test_values_of_others_are_no_other_plan() -> None:
+    """A file of people of neither side holds values that nobody here has, which look like noise."""
+    shadows = [{"age": "as values", "town": "as values"}] * 8
+    noise = {"age": "as numbers near the true ones", "town": "as sets"}
+    _require_alike(noise, shadows)
+    _require_alike(noise, [{"age": "as intervals", "town": "as values"}] * 8)
+
+
+def test_a_file_that_fits_people_less_than_shadow_releases_is_doubted() -> None:
+    """At one false alarm in a thousand: none in forty files that are one of them."""
+    draws = np.random.default_rng(5)
+    shown = draws.normal(10, 1, (40, 9, 30, 3)) + draws.normal(0, 0.2, (40, 9, 1, 1))
+    assert all(_unlike(one[1:], one[0]) is None for one in shown)
+    assert "fewer rows" in str(_unlike(shown[0][1:], shown[0][0] - 2))
+    assert "more rows" in str(_unlike(shown[0][1:], shown[0][0] + 2))
+
+
+@pytest.mark.slow
+def test_a_release_that_says_another_plan_is_refused(tmp_path: Path) -> None:
+    """A plan with another k would learn from releases that are not like the file."""
+    for name, seed in (("original", 1), ("control", 2)):
+        people(200, seed).write_csv(tmp_path / f"{name}.csv")
+    original, control, plan = (tmp_path / n for n in ("original.csv", "control.csv", "plan.toml"))
+    stated = (
+        '[roles]\nperson = "row"\nquasi_identifiers = ["age", "sex", "town", "education"]\n'
+        'sensitive = ["hours", "income"]\n[method]\nname = "generalization"\nk = 5\n'
+    )
+    plan.write_text(stated)
+    voile.make_release(str(original), read_plan(plan), tmp_path / "out")
+    plan.write_text(stated.replace("k = 5", "k = 9"))
+    inquiry = Inquiry(200, (), quick=True, shadows=8)
+    found = audit(tmp_path / "out", original, control, plan, inquiry=inquiry)
+    reasons = [one.reason for one in found.risks_skipped if one.name == MEMBERSHIP]
+    assert ["made with k = 5, and the plan says 9" in one for one in reasons] == [True]
 
 
 @pytest.mark.slow

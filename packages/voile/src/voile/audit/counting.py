@@ -18,9 +18,11 @@ Membership by shadow releases: who knows the method, as its plan tells it, and p
 are in the data, makes releases of other halves, and learns from them how a release with a person
 differs from one without; private.
 
-A shadow release is made by the plan, with new randomness, of as many rows as the original has,
-drawn from original and control together; each second one has first the rows that the one before it
-lacks.
+A shadow release is made by the plan, with new randomness, of as many persons (or households) as the
+original has, with all their rows, drawn from original and control together; each second one has
+first the persons that the one before it lacks.  A person with several rows is known by one of them.
+Ids that both sides use are of different people.  Budgets are charged to nobody, and of a series it
+is the first release.
 What the adversary sees of a release and a person is how many rows fit the person in each column and
 each two, and in all columns but none, one and two; of counts the square root, whose noise is about
 the same for all.  A direction that tells with from without is learnt of all people together, by the
@@ -30,6 +32,10 @@ and deviation, which few releases tell, so that they are drawn towards those of 
 of the control are scored alike: they were in as many shadow releases, and are in the file never; so
 what a file tells of everybody, and chance, finds as many of them, also where the plan is not the
 one by which the file was made.
+
+A plan that shows a column otherwise than the file in all shadow releases, or whose method is not
+the one that the release states, is refused; where the file fits people more or less than all of
+them (Student, at ``_UNLIKE``), it is said.  People of neither side are told so, too.
 
 Sources: shadow models of Shokri et al. (S&P 2017), for made-up rows Stadler, Oprisanu and Troncoso,
 "Synthetic data: anonymisation groundhog day" (USENIX Security 2022); the ratio by person of Carlini
@@ -51,9 +57,11 @@ from dataclasses import field, replace
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from scipy import special
 
 from voile.attack.protocol import Estimate
 from voile.audit.beside import GroupedSample, JointCodes
+from voile.audit.drift import ComparedSides
 from voile.audit.excess import Excess, NearestRows
 from voile.audit.foreign import Foreign, as_release
 from voile.audit.recognition import recognise
@@ -69,10 +77,12 @@ from voile.audit.risk import (
 from voile.audit.scenarios import known_sets
 from voile.release.reading import People
 from voile.schema.plan import Plan
+from voile.study.plans import json_value
 from voile.study.record import REHEARSED, RiskDocument, Skipped
 from voile.study.rehearsal import SplitRows, Staged
 from voile.table.arrays import Frame, frame_of
-from voile_base.errors import VoileError
+from voile.table.opening import in_full
+from voile_base.errors import InputError, VoileError
 from voile_base.ondemand import dataclass
 from voile_base.randomness import Draws, Randomness
 
@@ -319,26 +329,41 @@ class ShadowReleases:
     """How many releases he makes."""
     targets: int
     """Of each side."""
+    stated: Mapping[str, object] | None = None
+    """What the file says of its method, where it is a release of Voile."""
 
     def refusal(self, setting: Setting) -> str | None:
         """Why he cannot, as a clause."""
-        own, control = (each.frame.height for each in self.people)
+        own, control = (each.units[1] for each in self.people)
         if self.plan.method is None:
             return "no plan says by which method the file was made"
-        if unit_of(self.people[ORIGINAL]) is not None:
-            return "persons have several rows, and shadow releases are drawn row by row"
         if control < _SHARE * own:
-            return f"a control of {control:,} rows is too small beside {own:,} of the original"
-        if not setting.compared.are_alike:
+            who = self.people[ORIGINAL].protected
+            return f"a control of {control:,} {who}s is too small beside {own:,} of the original"
+        if not self._are_alike(setting):
             return "the control differs from the original in its columns"
         return None
+
+    def _are_alike(self, setting: Setting) -> bool:
+        """Whether the sides are told apart by nothing; of each person one row is asked."""
+        beside = setting.beside
+        if all(beside.people(side) == len(beside.units[side]) for side in (ORIGINAL, CONTROL)):
+            return setting.compared.are_alike
+        draws = setting.randomness.key("a row of each person").generator()
+        rows = [beside.drawn(side, beside.people(side), draws) for side in (ORIGINAL, CONTROL)]
+        columns = tuple(
+            replace(one, value=tuple(v[r] for v, r in zip(one.value, rows, strict=True)))
+            for one in beside.columns
+        )
+        units = tuple(np.arange(len(each)) for each in rows)
+        return ComparedSides(replace(beside, columns=columns, units=units)).are_alike
 
     def risk(self, setting: Setting) -> Risk | Skipped:
         """Who is told to be in the data, beside people of the control."""
         if (why := self.refusal(setting)) is not None:
             return Skipped(MEMBERSHIP, why)
         try:
-            asked, scores = self._scores(setting)
+            asked, scores, doubt = self._scores(setting)
         except VoileError as error:
             return Skipped(MEMBERSHIP, str(error).rstrip("."))
         by_name = {"shadow releases": scores}
@@ -347,7 +372,7 @@ class ShadowReleases:
         draws = setting.randomness.key("halves of shadows").generator()
         main, control = Excess.rates(by_name, draws, alike=True)
         order = asked[np.argsort(-scores[ORIGINAL], kind="stable")]
-        notes = [f"area under the curve {_area(*scores):.3f}"]
+        notes = [f"area under the curve {_area(*scores):.3f}", *filter(None, [doubt])]
         if not sure:
             fewest = Excess.fewest((len(scores[ORIGINAL]), len(scores[CONTROL])))
             notes.append(f"fewer than about {fewest:,} people could not be told")
@@ -367,30 +392,34 @@ class ShadowReleases:
             rows=tuple(map(int, order[: excess.at_least])) if sure else (),
         )
 
-    def _scores(self, setting: Setting) -> tuple[NDArray[np.int64], tuple[Floats, Floats]]:
-        """Rows of the original that are targets, and the scores of both sides."""
+    def _scores(
+        self, setting: Setting
+    ) -> tuple[NDArray[np.int64], tuple[Floats, Floats], str | None]:
+        """Rows of the original that are targets, scores of both sides, and a doubt of the plan."""
         draws = setting.randomness.key("shadow releases").generator()
-        pool = pl.concat([each.frame for each in self.people])
-        own = self.people[ORIGINAL].frame.height
-        codes = self._codes(self.released, pool, np.arange(len(pool)))
-        asked = self._asked(codes, own, draws)
+        pool = _Pool.of(self.people, self.plan)
+        codes = self._codes(self.released, pool.rows, np.arange(len(pool.rows)))
+        asked = self._asked(codes, pool, draws)
         both = np.concatenate(asked)
         names = [column.name for column in codes.columns]
-        seen = _sightings(codes, names, both)
+        seen, way = _sightings(codes, names, both), _ways(codes)
         del codes
-        shadows, inside = [], []
-        rows = draws.permutation(len(pool))
+        shadows, inside, ways = [], [], []
+        units = draws.permutation(pool.units)
         for number in range(self.count):
             setting.progress(f"shadow release {number + 1:,} of {self.count:,}")
-            rows = rows[::-1] if number % 2 else draws.permutation(len(pool))
-            drawn = np.isin(np.arange(len(pool)), rows[:own])
-            shown = self._published(pool.filter(pl.Series(drawn)), setting, number)
-            shadow = self._codes(shown, pool, both)
+            units = units[::-1] if number % 2 else draws.permutation(pool.units)
+            drawn = np.isin(pool.unit, units[: pool.of_original])
+            made = self._published(pool.rows.filter(pl.Series(drawn)), setting, number)
+            shadow = self._codes(made, pool.rows, both)
             shadows.append(_sightings(shadow, names, np.arange(len(both))))
             inside.append(drawn[both])
-        ratios = _ratios(np.stack(shadows), np.stack(inside), seen)
+            ways.append(_ways(shadow))
+        _require_alike(way, ways)
+        shown = np.stack(shadows)
+        ratios = _ratios(shown, np.stack(inside), seen)
         count = len(asked[ORIGINAL])
-        return asked[ORIGINAL], (ratios[:count], ratios[count:])
+        return asked[ORIGINAL], (ratios[:count], ratios[count:]), _unlike(shown, seen)
 
     def _published(self, rows: Frame, setting: Setting, number: int) -> Frame:
         """What the plan makes of some rows, charged to nobody, with randomness of its own."""
@@ -398,7 +427,20 @@ class ShadowReleases:
         staged = SplitRows(rows, None).rehearse(self.plan, draws)
         without = staged.link is None
         release = staged.release if without else staged.release.without(str(staged.link))
+        self._require_stated(release.method)
         return frame_of(release.table.to_arrow())
+
+    def _require_stated(self, method: Mapping[str, object]) -> None:
+        """Raise ``InputError`` where the file says that it was made otherwise than a shadow."""
+        assert self.plan.method is not None
+        for key in ("name", *self.plan.method.parameters) if self.stated else ():
+            says, made = (json_value(one.get(key)) for one in (self.stated or {}, method))
+            if says is not None and made is not None and says != made:
+                msg = (
+                    f"the release says that it was made with {key} = {says}, and the plan says "
+                    f"{made}; give the plan by which it was made"
+                )
+                raise InputError(msg)
 
     def _codes(self, shown: Frame, pool: Frame, some: NDArray[np.int64]) -> JointCodes:
         """A release beside some people, read without knowing who of all of them is in it."""
@@ -406,15 +448,125 @@ class ShadowReleases:
         return JointCodes.of(as_release(shown, recognised, {}), [pool[some]], self.plan)
 
     def _asked(
-        self, codes: JointCodes, own: int, draws: Draws
+        self, codes: JointCodes, pool: _Pool, draws: Draws
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Targets of both sides: half the rarest, by one limit for both, and half of the others."""
-        rare = NearestRows.of(codes.columns).most([c.value[0] for c in codes.columns])
-        share = min(1.0, self.targets / own)
+        """Targets of both sides: half the rarest, by one limit for both, and half of the others.
+
+        Of a person with several rows one is drawn, by which the adversary knows the person.
+        """
+        rows = pool.row_of_each(draws)
+        rare = NearestRows.of(codes.columns).most([c.value[0][rows] for c in codes.columns])
+        share = min(1.0, self.targets / pool.of_original)
         limit = np.quantile(rare, 1 - share / 2)
         chosen = (rare > limit) | (draws.uniform(size=len(rare)) < share / 2) | (share == 1)
-        rows = np.flatnonzero(chosen)
-        return rows[rows < own], rows[rows >= own]
+        rows = rows[chosen]
+        return rows[rows < pool.own], rows[rows >= pool.own]
+
+
+@dataclass(frozen=True, eq=False)
+class _Pool:
+    """People of the original and of the control, one below the other; private."""
+
+    rows: Frame
+    unit: NDArray[np.int64]
+    """Shape (n,): which person or household each row is of, from 0, the original's first."""
+    own: int
+    """Rows of the original."""
+    of_original: int
+    """Persons or households of the original."""
+
+    @classmethod
+    def of(cls, sides: tuple[People, People], plan: Plan) -> _Pool:
+        """All rows; persons of one side are none of the other, though ids may be issued twice."""
+        (own, persons), (others, _) = (each.units for each in sides)
+        roles, frames = plan.roles, [in_full(each.frame) for each in sides]
+        key = None if plan.method is None else plan.method.parameters.get("record_key")
+        for name in {*roles.identifiers, roles.person, roles.household, key}:
+            if name in frames[ORIGINAL].columns:
+                frames = _told_apart(frames, str(name))
+        unit = np.concatenate([own, others + persons]).astype(np.int64)
+        return cls(pl.concat(frames), unit, len(own), persons)
+
+    @property
+    def units(self) -> int:
+        """Persons or households of both sides."""
+        return int(self.unit.max()) + 1
+
+    def row_of_each(self, draws: Draws) -> NDArray[np.int64]:
+        """One row of each person, in the order of rows."""
+        if self.units == len(self.unit):
+            return np.arange(len(self.unit))
+        order = draws.permutation(len(self.unit))
+        return np.sort(order[np.unique(self.unit[order], return_index=True)[1]])
+
+
+def _told_apart(frames: Sequence[Frame], name: str) -> list[Frame]:
+    """Two tables with ids of their own in a column, where they have some in common."""
+    both = [frame[name] for frame in frames]
+    if not both[0].is_in(both[1].implode()).any():
+        return [*frames]
+    ids = [each.rank("dense").cast(pl.Int64) for each in both]
+    ids[1] += both[0].n_unique()
+    if both[0].dtype == pl.String:
+        ids = [each.cast(pl.String) for each in ids]
+    return [frame.with_columns(new) for frame, new in zip(frames, ids, strict=True)]
+
+
+_SHOWS = {
+    **dict.fromkeys(("exact", "permuted", "synthetic"), "as values"),
+    **dict.fromkeys(("averaged", "noisy"), "as numbers near the true ones"),
+    "interval": "as intervals",
+    "set": "as sets",
+}
+"""What readings of a column come to; which of one line it is may differ from draw to draw."""
+_NOT_SHOWN = "not at all"
+_STRANGE = {_SHOWS["noisy"], _SHOWS["set"]}
+"""What a column looks like that holds values of people of neither side."""
+
+
+def _ways(codes: JointCodes) -> dict[str, str]:
+    """How each column is shown."""
+    return {column.name: _SHOWS[column.how] for column in codes.columns}
+
+
+def _require_alike(file: Mapping[str, str], shadows: Sequence[Mapping[str, str]]) -> None:
+    """Raise ``InputError`` where all shadow releases show a column alike, and the file otherwise.
+
+    Then the plan is not the one by which the file was made, and its releases tell nothing of it.
+    Values that nobody of either side has look like noise or like labels, whatever the plan.
+    """
+    for name in sorted({*file, *(name for one in shadows for name in one)}):
+        ways = {one.get(name, _NOT_SHOWN) for one in shadows}
+        own = file.get(name, _NOT_SHOWN)
+        strange = own in _STRANGE and ways.isdisjoint({_SHOWS["noisy"], _NOT_SHOWN})
+        if len(ways) == 1 and own not in ways and not strange:
+            msg = (
+                f"the plan shows column {name!r} {ways.pop()}, and the file {own}; give the plan "
+                "by which the file was made"
+            )
+            raise InputError(msg)
+
+
+_UNLIKE = 1e-3
+"""How improbable it must be that a file by the plan fits people so much more or less."""
+
+
+def _unlike(shadows: Floats, seen: Floats) -> str | None:
+    """That the file fits people otherwise than releases by the plan do; None where it does not.
+
+    By Student's distribution of what all people see together, (s, p, f) of s releases and (p, f)
+    of the file, which is one more of them where the plan made it.
+    """
+    usual, own = shadows.mean(axis=(1, 2)), float(seen.mean())
+    off = own - float(usual.mean())
+    scale = float(usual.std(ddof=1)) * np.sqrt(1 + 1 / len(usual))
+    if abs(off) <= scale * special.stdtrit(len(usual) - 1, 1 - _UNLIKE / 2):
+        return None
+    how = "more" if off > 0 else "fewer"
+    return (
+        f"the file has {how} rows that fit people than releases by the plan: another plan, or "
+        "other people, may have made it, and then this tells too little"
+    )
 
 
 def _area(own: Floats, other: Floats) -> float:

@@ -465,7 +465,7 @@ class _AuditedFile(ReleaseUnderTest):
             return Skipped(MEMBERSHIP, "it would need all rows, and a sample is looked at")
         both = sides.original, sides.control
         adversary = ShadowReleases(
-            sides.released, both, sides.plan, inquiry.shadows, inquiry.targets
+            sides.released, both, sides.plan, inquiry.shadows, inquiry.targets, sides.method
         )
         return adversary.risk(setting)
 

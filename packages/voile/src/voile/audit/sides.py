@@ -49,7 +49,7 @@ from scipy import special
 
 from voile.proposal.whole import propose
 from voile.publish.registry import read_plan
-from voile.release.folder import DOCUMENT
+from voile.release.folder import DOCUMENT, release_document
 from voile.release.reading import People
 from voile.release.recounting import Recount
 from voile.schema.plan import ColumnPlan, Plan
@@ -324,6 +324,8 @@ class Sides:
     auxiliary: _Auxiliary | None = None
     beside: tuple[str, ...] = ()
     """What the released file holds beside its table, which was not read."""
+    method: Mapping[str, object] | None = None
+    """What a release of Voile says of its method."""
 
     def without_rows(self) -> Sides:
         """The same with all columns and no rows."""
@@ -392,6 +394,7 @@ def read_sides(
         void=void,
         auxiliary=beside,
         beside=tuple(beside_the_table(released)),
+        method=_method_of(released),
     )
 
 
@@ -485,6 +488,14 @@ def _data_of(released: Path) -> Path:
     if refusal := found.refusal():
         raise refusal
     return found.whole
+
+
+def _method_of(released: Path) -> Mapping[str, object] | None:
+    """What a release folder says of its method; None of any other path."""
+    if not (released / DOCUMENT).is_file():
+        return None
+    method: Mapping[str, object] = release_document(released)["method"]
+    return method
 
 
 def _proposed(names: Sequence[str], details: Sequence[ColumnDetails]) -> Plan:
