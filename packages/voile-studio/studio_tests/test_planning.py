@@ -248,6 +248,7 @@ def test_a_change_of_the_plan_is_told_in_a_few_words():
         ("prefix [3, 2, 1]", "first 3, 2, 1 characters"),
         ('intervals {"widths": [5, 10]}', "intervals of 5, 10"),
         ("hierarchy levels.csv", "groups of values"),
+        ('order ["none", "primary"]', "ranks in order"),
     ],
 )
 def test_levels_are_told_in_words(hierarchy: str, told: str):

@@ -188,6 +188,28 @@ def test_levels_are_edited_as_a_tree(visitor: Visitor, folder: Path):
     assert len(list((folder / "stays.voile" / "hierarchies").iterdir())) == 3, "each has its file"
 
 
+def test_ranks_are_put_in_order_without_a_line_of_the_plan(visitor: Visitor, folder: Path):
+    """Groups then join neighbours of that order; of numbers there are none to put in order."""
+    plan = folder / "stays.voile" / "plan.toml"
+    before, page = plan.read_text(), "/p/stays/plan/column/2"
+    ranks = f"ordinary\n\n{EVIL}\nother"
+    digest = visitor.digest(page)
+    refused = visitor.post(f"{page}/levels", digest=digest, deed="order", ranks=ranks)
+    assert (refused.status_code, "1 value of the table has no place" in refused.text) == (409, True)
+    ranks += "\n\u202etxet"
+    visitor.post(f"{page}/levels", digest=digest, deed="order", ranks=ranks)
+    said = tomllib.loads(plan.read_text())["columns"]
+    (column,) = (one for one in said.values() if "order" in one)
+    assert column["order"] == ["ordinary", EVIL, "other", "\u202etxet"]
+    assert column["kind"] == "ordinal"
+    assert "Preview of the levels" in visitor.get(page).text
+    digest = visitor.digest(page)
+    refused = visitor.post(f"{page}/levels", digest=digest, deed="order", ranks="x")
+    assert (refused.status_code, "line of its own" in refused.text) == (409, True)
+    assert 'id="ranks"' not in visitor.get("/p/stays/plan/column/1").text
+    visitor.post("/p/stays/plan/text", digest=visitor.digest("/p/stays/plan"), text=before)
+
+
 @pytest.mark.parametrize(
     ("fields", "told"),
     [

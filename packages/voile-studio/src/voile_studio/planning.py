@@ -326,7 +326,8 @@ def levels_told(hierarchy: str) -> str:
         return f"first {', '.join(map(str, said))} characters"
     if key == "intervals" and isinstance(said, dict) and isinstance(said.get("widths"), list):
         return f"intervals of {', '.join(map(str, said['widths']))}"
-    return {"hierarchy": "groups of values", "tree": "a tree of values"}.get(key, key)
+    told = {"hierarchy": "groups of values", "tree": "a tree of values", "order": "ranks in order"}
+    return told.get(key, key)
 
 
 def file_named(text: str, column: str) -> tuple[str, str] | None:
@@ -340,7 +341,7 @@ def file_named(text: str, column: str) -> tuple[str, str] | None:
 
 
 def _line(index: int, name: str, role: str, said: Document) -> ColumnLine:
-    declared = next((key for key in HIERARCHY_KEYS if key in said), None)
+    declared = next((key for key in (*HIERARCHY_KEYS, "order") if key in said), None)
     bounds = said.get("bounds")
     listed = isinstance(bounds, list) and len(bounds) == 2
     return ColumnLine(

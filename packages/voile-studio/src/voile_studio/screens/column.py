@@ -25,7 +25,7 @@ from voile.schema.hierarchy.ranges import PERIODS
 from voile.schema.hierarchy.taxonomy import read_lines
 from voile.schema.names import UNORDERED
 from voile.schema.numbers import ExactNumbers
-from voile.schema.plan import ColumnPlan
+from voile.schema.plan import ColumnPlan, Plan
 from voile_base.durable import replace_private_file
 from voile_base.errors import InputError, PlanError, VoileError
 from voile_base.values import Json
@@ -238,6 +238,7 @@ def _name(called: str) -> str:
     return called
 
 
+_MOST_RANKS = 60
 _PREVIEWED = 5
 """Groups of a level that are told."""
 _NUMBERS = frozenset({"integer", "decimal", "float", "number"})
@@ -297,6 +298,9 @@ def _edit(project: Project, line: ColumnLine, said: Mapping[str, Sequence[str]])
     if deed in _STEPS:
         key, value = _steps(deed, said)
         text = with_column_key(project.plan_text, line.name, key, value)
+        if deed == "order":
+            _refuse_unranked(values_of(project, line.name), value)
+            text = with_column_key(text, line.name, "kind", "ordinal")
         refuse_breaking(project.plan, text, line.name)
         project.keep_plan(text, f"levels of {line.name}")
         return
@@ -327,7 +331,7 @@ def _keep(project: Project, line: ColumnLine, text: str) -> str:
     return file.relative_to(project.folder).as_posix()
 
 
-_STEPS = ("intervals", "prefix", "dates", "none")
+_STEPS = ("intervals", "prefix", "dates", "order", "none")
 
 
 def _steps(deed: str, said: Mapping[str, Sequence[str]]) -> tuple[str, object]:
@@ -340,6 +344,12 @@ def _steps(deed: str, said: Mapping[str, Sequence[str]]) -> tuple[str, object]:
             msg = "choose at least one period"
             raise InputError(msg)
         return "dates", chosen
+    if deed == "order":
+        ranks = [rank for line in _one(said, "ranks").splitlines() if (rank := line.strip())]
+        if len(ranks) < 2:
+            msg = "write each value on a line of its own, the lowest first"
+            raise InputError(msg)
+        return "order", ranks
     numbers = numbers_of(_one(said, "steps"), "the steps")
     if not numbers:
         msg = "write numbers with commas between, for example 5, 10, 20"
@@ -351,6 +361,16 @@ def _steps(deed: str, said: Mapping[str, Sequence[str]]) -> tuple[str, object]:
         msg = "the step in which it is measured is one number, such as 0.01; 0 is continuously"
         raise InputError(msg)
     return deed, {"widths": numbers, **({"unit": unit[0]} if unit else {})}
+
+
+def _refuse_unranked(values: Mapping[str, int], ranks: object) -> None:
+    """Raise ``InputError`` where a value of the table has no place in an order."""
+    assert isinstance(ranks, list)
+    lacking = sum(bool(value.strip()) and value not in ranks for value in values)
+    if lacking:
+        values_have = "1 value of the table has" if lacking == 1 else f"{lacking:,} values have"
+        msg = f"{values_have} no place in this order: write each, as the table has it"
+        raise InputError(msg)
 
 
 def _edited(levels: _EditedLevels, deed: str, said: Mapping[str, Sequence[str]]) -> _EditedLevels:
@@ -402,6 +422,7 @@ def _levels(project: Project, line: ColumnLine, values: Mapping[str, int]) -> _E
 def _page(project: Project, index: int, refusal: str | None) -> Json:
     line = column_of(project, index)
     levels, why_not = None, None
+    values: Mapping[str, int] = {}
     try:
         values = values_of(project, line.name)
         levels = _levels(project, line, values)
@@ -421,7 +442,19 @@ def _page(project: Project, index: int, refusal: str | None) -> Json:
         "why_not": why_not,
         "refusal": refusal,
         "periods": PERIODS,
+        "ranks": _ranks(project, line, plan, values),
     }
+
+
+def _ranks(
+    project: Project, line: ColumnLine, plan: Plan | None, values: Mapping[str, int]
+) -> Sequence[str]:
+    """The values of texts that may be ranked, in the order of the plan; none of numbers and many."""
+    stated = plan.columns[line.name].order if plan and line.name in plan.columns else None
+    lacking = [text for text in _inorder(project, line, values) if text not in (stated or ())]
+    ranked = [*(stated or ()), *(text for text in lacking if text.strip())]
+    texts = not _is_number(project, line) and line.kind not in {"date", "number", "geography"}
+    return ranked if texts and 2 < len(ranked) <= _MOST_RANKS else ()
 
 
 @dataclass(frozen=True)
