@@ -362,6 +362,27 @@ def test_terms_that_change_and_keys_that_repeat_are_refused(tmp_path: Path) -> N
         months.publish(people(500, 2, 1).vstack(table[:1]))
 
 
+@pytest.mark.parametrize(
+    ("l", "told"),
+    [
+        (4, "column 'illness': l = 4 cannot be reached, the best is l = 3. Ask for less"),
+        (3, "group_size"),
+    ],
+)
+def test_a_series_that_cannot_begin_names_the_column(tmp_path: Path, l: int, told: str) -> None:
+    """With what can be had of it; and says nothing of earlier releases, for there are none."""
+    table = people(0, 40, 1)
+    if l == 3:  # all three illnesses stand in the table, and one of them in a single group
+        rare = pl.when(pl.arange(40) == 0).then(pl.lit("gout")).otherwise(pl.lit("flu"))
+        table = table.with_columns(illness=pl.when(pl.arange(40) == 1).then(pl.lit("cold"))
+                                   .otherwise(rare), age=pl.arange(20, 60))  # fmt: skip
+        table = table.with_columns(age=pl.when(pl.arange(40) == 1).then(59).otherwise("age"))
+    with pytest.raises(InfeasibleError) as refused:
+        Months(tmp_path, l=l).publish(table)
+    assert told in str(refused.value)
+    assert "earlier release" not in str(refused.value)
+
+
 def test_marks_are_read_by_the_names_of_columns(tmp_path: Path) -> None:
     """A plan that names quasi-identifiers in another order shows the same of old groups."""
     table = people(0, 30, 1)

@@ -84,6 +84,7 @@ from voile.models.l_diversity import DistinctDiversity
 from voile.publish.generalization.mondrian import mondrian
 from voile.publish.generalization.problem import LastingTerms, Problem, Solution
 from voile.publish.generalization.regions import Atoms, ColumnRegions, loss_of_regions, shape_of
+from voile.publish.generalization.statement import out_of_reach_together
 from voile.release.history import Blocks
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues, GeneralizedValues
 from voile.schema.numbers import ExactNumbers
@@ -211,7 +212,7 @@ class LastingGroups:
         there = of_class >= 0
         classes, place = np.unique(of_class[there], return_inverse=True)
         if not len(classes):
-            raise _nothing(int(counts.rows[fresh].sum()), terms.k)
+            raise _nothing(_among(problem, fresh), terms.k, earlier=members.classes > 0)
         shown = _shown(members, problem, new, classes)
         regions = [
             regions_of(hierarchy.column, texts, ends=_shows_ends(hierarchy, values, terms))
@@ -256,12 +257,10 @@ class LastingGroups:
 
 def _new_groups(problem: Problem, fresh: NDArray[np.bool_], terms: LastingTerms) -> Solution | None:
     """Groups of the new rows, -1 for those that break a criterion; None where rows are too few."""
-    counts = problem.counts
-    newcomers = int(counts.rows[fresh].sum())
+    of_fresh = _among(problem, fresh)
+    newcomers = int(of_fresh.counts.rows.sum())
     if newcomers < terms.k:
         return None
-    among = replace(counts, codes=counts.codes[fresh], rows=counts.rows[fresh], of=None)
-    of_fresh = replace(problem, counts=among)
     size = KAnonymity(min(terms.group_size, newcomers))
     found = mondrian(replace(of_fresh, criteria=(size,)), relaxed=terms.relaxed, sets=terms.sets)
     assert found is not None
@@ -273,6 +272,13 @@ def _new_groups(problem: Problem, fresh: NDArray[np.bool_], terms: LastingTerms)
     kept = np.append(np.where(valid, np.cumsum(valid) - 1, -1), -1)
     columns = tuple(replace(one, codes=one.codes[valid]) for one in found.columns)
     return replace(found, group=kept[found.group], columns=columns)
+
+
+def _among(problem: Problem, fresh: NDArray[np.bool_]) -> Problem:
+    """The problem of the new rows alone."""
+    counts = problem.counts
+    among = replace(counts, codes=counts.codes[fresh], rows=counts.rows[fresh], of=None)
+    return replace(problem, counts=among)
 
 
 def _shown(
@@ -294,15 +300,23 @@ def _shows_ends(hierarchy: BoundHierarchy, values: DistinctValues, terms: Lastin
     return shape_of(hierarchy, values, terms.sets) == "ordered" and values.numbers is not None
 
 
-def _nothing(newcomers: int, k: int) -> InfeasibleError:
-    if newcomers < k:
+def _nothing(new: Problem, k: int, *, earlier: bool) -> InfeasibleError:
+    """No group can be shown; ``new`` has the new rows, ``earlier`` whether releases went before."""
+    rows = int(new.counts.rows.sum())
+    gone = ", and no group of an earlier release is left" if earlier else ""
+    if rows < k:
         return InfeasibleError(
-            f"no release exists: {newcomers:,} rows are new, k = {k:,} asks for groups of as many "
-            "or more, and no group of an earlier release is left"
+            f"no release exists: {rows:,} rows are new, k = {k:,} asks for groups of as many or "
+            f"more{gone}"
+        )
+    if reached := out_of_reach_together(new):
+        return InfeasibleError(
+            "no release exists: even all new rows together in one group fall short of what k and "
+            f"the other criteria ask for{reached}{gone}. Ask for less"
         )
     return InfeasibleError(
         "no release exists: every group of new rows falls short of what k and the other criteria "
-        "ask for, and no group of an earlier release is left. Ask for less"
+        f"ask for{gone}. Choose a larger [method] group_size, or ask for less"
     )
 
 

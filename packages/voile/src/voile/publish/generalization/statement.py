@@ -72,6 +72,7 @@ __all__ = [
     "infeasible_together",
     "lasting_guarantee",
     "number_of_rows",
+    "out_of_reach_together",
     "private_record",
     "refuse_criteria_of_series",
     "refuse_parameters_of_series",
@@ -197,13 +198,17 @@ def infeasible_at(problem: Problem, levels: Mapping[str, int]) -> InfeasibleErro
 
 def infeasible_together(problem: Problem) -> InfeasibleError:
     """Not even all rows as one group would do."""
-    atoms = generalization_regions.Atoms(problem)
-    groups = atoms.groups(np.zeros(len(atoms), dtype=np.int64), 1)
-    reached = _reached(problem, groups, np.array([problem.rows]))
     return InfeasibleError(
         "no release with this guarantee was found: even all rows together in one group fall short "
-        f"of what k and the other criteria ask for{reached}. Ask for less"
+        f"of what k and the other criteria ask for{out_of_reach_together(problem)}. Ask for less"
     )
+
+
+def out_of_reach_together(problem: Problem) -> str:
+    """What all rows in one group do not reach, as the end of a sentence; empty for nothing."""
+    atoms = generalization_regions.Atoms(problem)
+    groups = atoms.groups(np.zeros(len(atoms), dtype=np.int64), 1)
+    return _reached(problem, groups, np.array([int(problem.counts.rows.sum())]))
 
 
 def _reached(problem: Problem, groups: Groups, rows: NDArray[np.int64]) -> str:
