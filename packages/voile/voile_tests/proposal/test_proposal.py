@@ -245,6 +245,18 @@ def test_what_everybody_asks_is_understood_in_several_languages(names, role):
     )
 
 
+def test_an_empty_text_between_quotes_is_a_missing_value(tmp_path: Path) -> None:
+    """Nobody means by ``""`` a value that people share; beside numbers it leaves them numbers."""
+    rows = "".join(
+        f'{i % 5},"{("", "flu", "gout")[i % 3]}","{("", i % 7)[i % 2]}"\n' for i in range(60)
+    )
+    (tmp_path / "people.csv").write_text("ward,illness,visits\n" + rows)
+    proposal = proposal_of(tmp_path / "people.csv")
+    assert proposal.marks == ("",)
+    assert [one.details.profile.missing for one in proposal.columns] == [0, 20, 30]
+    assert proposal.columns[2].details.profile.type == "integer"
+
+
 def test_an_order_that_is_not_known_is_no_open_question(tmp_path: Path) -> None:
     """Ranked texts are shown as they are or not at all without it: nobody is waited for."""
     rows = "".join(f"{i % 5},{('0-17', '18-64', '65+')[i % 3]}\n" for i in range(60))

@@ -449,7 +449,7 @@ def _page(project: Project, index: int, refusal: str | None) -> Json:
 def _ranks(
     project: Project, line: ColumnLine, plan: Plan | None, values: Mapping[str, int]
 ) -> Sequence[str]:
-    """The values of texts that may be ranked, in the order of the plan; none of numbers and many."""
+    """The values of texts that may be ranked, in the order of the plan; none of numbers."""
     stated = plan.columns[line.name].order if plan and line.name in plan.columns else None
     lacking = [text for text in _inorder(project, line, values) if text not in (stated or ())]
     ranked = [*(stated or ()), *(text for text in lacking if text.strip())]

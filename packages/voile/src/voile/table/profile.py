@@ -314,9 +314,9 @@ def _different(column: pl.Series) -> pl.Series:
 
 
 def _marks(column: pl.Series, layout: InputLayout) -> tuple[str, ...]:
-    """The texts that seem to stand for missing values: the usual ones, or an odd one."""
+    """The texts that seem to stand for missing values: the usual ones, blanks, or an odd one."""
     texts = column.drop_nulls().unique()
-    if len(usual := texts.filter(texts.is_in(_MARKS))):
+    if len(usual := texts.filter(texts.is_in(_MARKS) | (texts.str.strip_chars() == ""))):
         return tuple(usual.sort())
     plain = texts.str.replace(",", ".", literal=True) if layout.decimal == "," else texts
     for unit in layout.units:
