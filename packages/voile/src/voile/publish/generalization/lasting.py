@@ -71,7 +71,7 @@ Cost: O(c + p log p) for c classes and p pairs of a class and a value that crite
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
 
@@ -84,7 +84,11 @@ from voile.models.l_diversity import DistinctDiversity
 from voile.publish.generalization.mondrian import mondrian
 from voile.publish.generalization.problem import LastingTerms, Problem, Solution
 from voile.publish.generalization.regions import Atoms, ColumnRegions, loss_of_regions, shape_of
-from voile.publish.generalization.statement import out_of_reach_together
+from voile.publish.generalization.statement import (
+    number_of_rows,
+    out_of_reach_together,
+    told_of_withheld,
+)
 from voile.release.history import Blocks
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues, GeneralizedValues
 from voile.schema.numbers import ExactNumbers
@@ -192,6 +196,21 @@ class LastingGroups:
             "classes": len(self.blocks),
             "rows_of_smallest_class": int(self.blocks.rows.min()),
         }
+
+    def told(self, k: int) -> Iterator[str]:
+        """What a custodian is told of the rows that are not shown; private."""
+        yield from told_of_withheld(self.withheld, k)
+        if self.waiting:
+            yield (
+                f"{number_of_rows(self.waiting)} new and too few for a group of {k}; a later "
+                "release shows them when more have come"
+            )
+        if self.refused:
+            yield (
+                f"{number_of_rows(self.refused)} new and will never be shown: their groups break "
+                "what is asked of the sensitive values, and showing them with others would tell "
+                "that"
+            )
 
     @staticmethod
     def find(

@@ -118,7 +118,6 @@ from voile.publish.generalization.statement import (
     refuse_parameters_of_series,
     refuse_series,
     series_terms,
-    told_of_members,
     told_of_suppressed,
     too_few_rows,
 )
@@ -519,7 +518,7 @@ class Generalization(SingleRelease):
         version = Version(
             history.next_number, release_id, now(), made.blocks, made.published, made.retired
         )
-        notices = (*table.notes, *told_of_members(made, self.k))
+        notices = (*table.notes, *made.told(self.k))
         record = private_record(table, release, solution, self.objective, notices)
         private = replace(record, held=made.waiting, suppressed=record.suppressed - made.waiting)
         return Publication(release, private, history.appended(version))

@@ -58,7 +58,6 @@ if TYPE_CHECKING:
     from voile.publish.generalization import evaluation as generalization_evaluation
     from voile.publish.generalization import regions as generalization_regions
     from voile.publish.generalization.evaluation import Evaluator
-    from voile.publish.generalization.lasting import LastingGroups
 else:
     generalization_evaluation = on_demand("voile.publish.generalization.evaluation")
     generalization_regions = on_demand("voile.publish.generalization.regions")
@@ -78,7 +77,6 @@ __all__ = [
     "refuse_parameters_of_series",
     "refuse_series",
     "series_terms",
-    "told_of_members",
     "told_of_suppressed",
     "told_of_withheld",
     "too_few_rows",
@@ -401,21 +399,6 @@ def refuse_series(table: PrivateTable, record_key: str | None) -> None:
             "intersect; make one row of each person, or leave series out"
         )
         raise PlanError(msg)
-
-
-def told_of_members(made: LastingGroups, k: int) -> Iterator[str]:
-    """What a custodian is told of the rows that are not shown; private."""
-    yield from told_of_withheld(made.withheld, k)
-    if made.waiting:
-        yield (
-            f"{number_of_rows(made.waiting)} new and too few for a group of {k}; a later release "
-            "shows them when more have come"
-        )
-    if made.refused:
-        yield (
-            f"{number_of_rows(made.refused)} new and will never be shown: their groups break what "
-            "is asked of the sensitive values, and showing them with others would tell that"
-        )
 
 
 def told_of_withheld(rows: int, k: int) -> Iterator[str]:
