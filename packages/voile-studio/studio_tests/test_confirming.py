@@ -278,6 +278,32 @@ def test_ticks_without_a_role_stay_on_the_page(project: Project) -> None:
 
 
 @pytest.mark.slow
+def test_what_was_confirmed_of_a_signed_release_is_ticked_again_at_once(project: Project) -> None:
+    """In the same words, by a button, and kept by another; not what anything contradicts."""
+    first, second = (project.folder / "releases" / name for name in ("001", "002"))
+    says = [one.says for one in read_ticks(second / "private" / ASSUMPTIONS)]
+    visitor = Visitor(project.start.folder)
+    assert "Tick what was confirmed" not in visitor.get("/p/people/evidence").text
+    plain = [one for one in says if one != UNPUBLISHED][:2]
+    (project.folder / "releases" / "002").rename(project.folder / "away")
+    to = "/p/people/releases/001/assumptions"
+    visitor.post(to, asked=plain, ticked=plain, by="officer")
+    (project.folder / "away").rename(second)
+    (first / "release" / "signatures.json").write_text("{}")
+    page = visitor.get("/p/people/evidence").text
+    assert "Tick what was confirmed for release 1" in page
+    assert 'value="officer"' in page
+    to = "/p/people/releases/002/assumptions"
+    shown = visitor.post(to, asked=says, as_before="yes", by="officer")
+    form = html.unescape(shown.text).partition('id="ticks-002"')[2].partition("</form>")[0]
+    boxes = re.findall(r'name="ticked" value="([^"]*)" checked', form)
+    assert boxes == plain
+    assert (shown.status_code, ticked(project)) == (200, {})
+    assert tick(project, plain).status_code == 200
+    assert ticked(project) == dict.fromkeys(plain, "officer")
+
+
+@pytest.mark.slow
 def test_nothing_is_to_hand_over_before_it_is_signed(project: Project) -> None:
     """Each release says what is missing, and the ledger lists them with their states."""
     project.keep_plan(PLAN)

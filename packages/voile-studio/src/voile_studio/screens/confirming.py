@@ -35,6 +35,7 @@ from voile_studio.screens.trying import compared, is_rehearsal, plans_searched
 __all__ = [
     "AskedStatement",
     "asked_statements",
+    "confirmed_before",
     "is_withdrawn",
     "keep_ticks",
     "label_of",
@@ -108,6 +109,25 @@ def asked_statements(project: Project, folder: Path) -> list[AskedStatement]:
     asked = {one["asks"] for one in rulings_of(verdict_of(folder)) if one["kind"] in CONFIRMED}
     ticks = read_ticks(folder / "private" / ASSUMPTIONS)
     return statements_of(project, folder, [one for one in ticks if one.says in asked] or ticks)
+
+
+def confirmed_before(
+    project: Project, folder: Path, statements: Sequence[AskedStatement]
+) -> tuple[str, str, tuple[str, ...]] | None:
+    """What the newest signed release before this one had confirmed, and waits here to be again.
+
+    The number of that release, the role, and the statements, in the same words; not those that
+    anything contradicts, then or now.  None where there is nothing.
+    """
+    earlier = [one for one in project.numbered("releases") if one.name < folder.name]
+    signed = next((one for one in earlier if _is_signed(one) and project.stands(one)), None)
+    if signed is None:
+        return None
+    before = [one for one in asked_statements(project, signed) if one.ticked]
+    said = {one.says for one in before if not one.contradiction and KNOWING not in one.by}
+    again = [one.says for one in statements if not (one.ticked or one.contradiction)]
+    found = tuple(one for one in again if one in said)
+    return (signed.name, role_of(before), found) if found else None
 
 
 def role_of(statements: Sequence[AskedStatement]) -> str:

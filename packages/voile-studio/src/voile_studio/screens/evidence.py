@@ -31,6 +31,7 @@ from voile_studio.project import Project, json_of
 from voile_studio.screens.confirming import (
     AskedStatement,
     asked_statements,
+    confirmed_before,
     is_withdrawn,
     keep_ticks,
     label_of,
@@ -169,6 +170,11 @@ def _add_confirmations(router: APIRouter, pages: Pages) -> None:
         project = pages.project(name)
         folder = project.release(release)
         asked, ticked = ({str(one) for one in form.getlist(key)} for key in ("asked", "ticked"))
+        if form.get("as_before"):
+            before = confirmed_before(project, folder, asked_statements(project, folder))
+            ticked |= set(before[2]) if before else set()
+            shown = {"release": release, "message": "", "ticked": ticked}
+            return pages.show("evidence.html", project, **_evidence_page(project, shown))
         try:
             keep_ticks(project, folder, asked, ticked, str(form.get("by", "")).strip())
         except InputError as error:
@@ -229,6 +235,7 @@ def _release(project: Project, folder: Path) -> dict[str, object] | None:
     labelled = [(one, label_of(one, statements)) for one in (*missed, *waiting, *passed)]
     otherwise = {one.says: one.contradiction for one in statements if not one.is_settled}
     in_series = bool(statement.get("series"))
+    before = confirmed_before(project, folder, statements)
     return {
         "name": folder.name,
         "folder": project.named(folder),
@@ -263,7 +270,8 @@ def _release(project: Project, folder: Path) -> dict[str, object] | None:
         "otherwise": otherwise,
         "tally": tally_of([label for _, label in labelled]),
         "statements": statements,
-        "role": role_of(statements),
+        "role": role_of(statements) or (before[1] if before else ""),
+        "before": before,
         "contradicted": [one for one in statements if one.is_contradicted],
         "withdrawn": is_withdrawn(project, folder),
         "signatures": _signatures(folder),

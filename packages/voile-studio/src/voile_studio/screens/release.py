@@ -196,6 +196,7 @@ def _series_page(project: Project, plan: Plan | None) -> Json:
         "usual_size": usual,
         "group_size": (method.parameters.get("group_size") or usual) if method and k else None,
         "series": series,
+        "next_series": _next_name(series),
         "begins_series": () if units else takes,
         "of_values": method is not None and any(method.parameters.get(key) for key in _OF_VALUES),
         "follows_rows": plan is not None and _follows_rows(plan) and plan.roles.unit is not None,
@@ -204,6 +205,16 @@ def _series_page(project: Project, plan: Plan | None) -> Json:
         "key": (method.parameters.get("record_key") if method else None)
         or (plan.roles.person if plan else None),
     }
+
+
+def _next_name(series: str) -> str:
+    """The name of a series that takes the place of another: "visits-2" after "visits"."""
+    name, _, number = series.rpartition("-")
+    return (
+        f"{name}-{int(number) + 1}"
+        if name and number.isdecimal() and len(number) < 3
+        else f"{series}-2"
+    )
 
 
 _OF_VALUES = ("l", "t", "criteria")
