@@ -159,3 +159,14 @@ def test_marks_are_called_by_what_differs():
         "k = 5",
         "m-shuffle",
     ]
+
+
+def test_what_a_policy_asks_of_each_study_stands_on_the_page():
+    """Where studies were held against one; elsewhere there is no word of it."""
+    made = grid()
+    assert "Against the policy" not in render_comparison(made)
+    first, second, *rest = made.points
+    held = (replace(first, unmet=("k is at least 11",)), replace(second, unmet=()))
+    said = " ".join(Page(render_comparison(replace(made, points=(*held, *rest)))).lines)
+    assert f"{first.name} k is at least 11" in said
+    assert f"{second.name} nothing: all that figures decide is met" in said
