@@ -10,7 +10,8 @@ import pytest
 
 from voile.audit.common_rows import contradicted
 from voile.audit.examine import audit
-from voile.audit.recognition import named_cells
+from voile.audit.foreign import renamed_columns
+from voile.audit.recognition import named_cells, recognise
 from voile.audit.record import COPYING, DOES_NOT_APPLY, ROWS_OF_PEOPLE, AuditRecord, Inquiry
 from voile.release.reading import People
 from voile_tests.audit.tables import marginals, people
@@ -115,3 +116,48 @@ def test_rows_all_of_whose_columns_were_permuted_are_of_nobody(tmp_path: Path) -
     found = _audited(tmp_path, marginals(ORIGINAL, 3), said)
     (risk,) = (one for one in found.risks if one["risk"] == COPYING)
     assert risk["persons"] == 0
+
+
+def _renamed(file: pl.DataFrame, original: pl.DataFrame) -> dict[str, str]:
+    shown = recognise(file, People(original))
+    return renamed_columns([one for one in shown if one.columns], People(original))
+
+
+def _next(column: pl.Series) -> pl.Series:
+    """Each value under the name of the next one."""
+    values = column.unique().sort()
+    return column.replace_strict(values, pl.concat([values[1:], values[:1]]))
+
+
+@pytest.mark.parametrize("rows", [2000, 1950, 1000])
+def test_a_cipher_of_a_column_is_told_of_all_rows_and_of_a_sample(rows: int) -> None:
+    """That column is named, and no other."""
+    original = people(2000, 1).select("town", "education", "sex")
+    file = original.with_columns(_next(original["education"])).sample(rows, seed=1)
+    assert list(_renamed(file, original)) == ["education"]
+
+
+def test_a_cipher_of_two_values_is_told_beside_another_column() -> None:
+    """Men and women are as many here, and stand otherwise beside the trades."""
+    original = pl.DataFrame(
+        {"sex": ["f", "m"] * 300, "trade": ["nurse", "smith"] * 200 + ["smith", "clerk"] * 100}
+    )
+    file = original.with_columns(_next(original["sex"]))
+    found = _renamed(file.sample(fraction=1, shuffle=True, seed=1), original)
+    assert "beside column 'trade'" in found["sex"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(8))
+def test_files_under_their_own_names_show_no_cipher(seed: int) -> None:
+    """Samples, columns drawn by themselves, other people, and people drawn with replacement."""
+    original, draws = people(500, seed), np.random.default_rng(seed)
+    for file in (
+        original.sample(250, seed=seed),
+        marginals(original, seed),
+        people(500, 100 + seed),
+        original[draws.integers(0, 500, 500)],
+        original[draws.integers(0, 500, 1500)],
+        original.filter(pl.col("age") < 60),
+    ):
+        assert not _renamed(file, original)

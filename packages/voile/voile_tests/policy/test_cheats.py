@@ -79,6 +79,23 @@ def ciphered() -> pl.DataFrame:
     )
 
 
+def ciphered_but(*names: str) -> pl.DataFrame:
+    """The same in some columns alone."""
+    return ORIGINAL.with_columns(ciphered().select(names))
+
+
+def numbered() -> pl.DataFrame:
+    """Ages and hours as numbers that a secret gives each of them, and one row less."""
+    draws = np.random.default_rng(6)
+
+    def secret(name: str) -> pl.Expr:
+        values = ORIGINAL[name].unique().to_list()
+        numbers = (draws.permutation(10_000)[: len(values)] + 1_000).tolist()
+        return pl.col(name).replace_strict(dict(zip(values, numbers, strict=True)))
+
+    return ORIGINAL.select(secret("age"), secret("hours"), "sex")[1:]
+
+
 def beside_decoys(*shown: pl.Series | pl.Expr) -> pl.DataFrame:
     """Rows of nobody under the names of the original, and more columns beside them."""
     return pl.concat([marginals(ORIGINAL, 3), ORIGINAL.select(shown)], how="horizontal")
@@ -132,6 +149,14 @@ FILES: dict[str, tuple[Callable[[], pl.DataFrame], str]] = {
     "each row twice": (lambda: pl.concat([ORIGINAL, ORIGINAL]), RISKS),
     "other codes": (coded, RISKS),
     "a cipher of every column": (ciphered, "may be published"),
+    "a cipher with one row left out": (lambda: ciphered()[1:], "may be published"),
+    "a cipher of half of the people": (lambda: mixed(ciphered())[: N // 2], "may be published"),
+    "a cipher of columns of few values": (
+        lambda: ciphered_but("sex", "education"),
+        "column 'education' may be published",
+    ),
+    "digests with one row left out": (lambda: hashed()[1:], "column 'age' may be published"),
+    "numbers for numbers": (numbered, "column 'age' may be published"),
     "columns under other names": (
         lambda: beside_decoys(*(pl.col(n).alias(f"v{i}") for i, n in enumerate(ORIGINAL.columns))),
         "column 'v0' may be published",

@@ -88,6 +88,7 @@ from voile_base.randomness import Draws, Randomness
 __all__ = [
     "BothSides",
     "CommonRows",
+    "JointTexts",
     "RowGroups",
     "are_of_groups",
     "contradicted",
@@ -112,7 +113,7 @@ _FEWER = 0.9
 
 
 @dataclass(frozen=True, eq=False)
-class _JointTexts:
+class JointTexts:
     """The values of one column on both sides as codes that are alike where their texts are."""
 
     sides: tuple[NDArray[np.integer], NDArray[np.integer]]
@@ -122,7 +123,7 @@ class _JointTexts:
     """The code of a missing value; None where none is missing."""
 
 
-def joint_texts(original: People, name: str, cells: Values) -> _JointTexts:
+def joint_texts(original: People, name: str, cells: Values) -> JointTexts:
     """A column of the original, and what a file shows of it, as codes."""
     own = original.coded_finite(name) if cells.dtype.is_numeric() else None
     sides: tuple[tuple[Values, NDArray[np.integer]], ...]
@@ -134,7 +135,7 @@ def joint_texts(original: People, name: str, cells: Values) -> _JointTexts:
     both = encode(sides[0][0].alias("").append(sides[1][0].alias("")))
     tables = np.split(both.codes, [len(sides[0][0])])
     first, second = (look_up(table, at) for table, (_, at) in zip(tables, sides, strict=True))
-    return _JointTexts((first, second), len(both.values), 0 if both.has_missing else None)
+    return JointTexts((first, second), len(both.values), 0 if both.has_missing else None)
 
 
 @dataclass(frozen=True, eq=False)

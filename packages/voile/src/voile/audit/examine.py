@@ -55,8 +55,8 @@ from voile.audit.foreign import (
     Foreign,
     Repetition,
     as_release,
-    is_renamed,
     order_notices,
+    renamed_columns,
     stands_for,
 )
 from voile.audit.recognition import Recognised, named_cells, recognise
@@ -103,8 +103,9 @@ def _unfit_columns(
     given.
     """
     shown = [one for one in columns if one.columns and one.name not in private]
-    reasons = {one.name: _reason(one, original, proposed=proposed) for one in shown}
-    return {name: why for name, why in reasons.items() if why is not None}
+    reasons = ((one.name, _reason(one, original, proposed=proposed)) for one in shown)
+    unfit = {name: why for name, why in reasons if why is not None}
+    return unfit | renamed_columns(shown, original)
 
 
 def _unread_columns(sides: Sides, foreign: Foreign) -> dict[str, str]:
@@ -122,15 +123,17 @@ def _unread_columns(sides: Sides, foreign: Foreign) -> dict[str, str]:
     among: dict[str, Sequence[str]] = {n: (of[n],) for n in released.columns if n in of}
     among |= {n: original.frame.columns for n in foreign.unused if n not in read}
     remedy = "name the hierarchy of its labels in a plan, or leave it out"
-    if not among:
-        return {}
-    alike = {name: stands_for(released[name], original, some) for name, some in among.items()}
+    near = (one for one in foreign.recognised if one.how in {"noisy", "averaged"})
+    asked = {**{one.of[0]: (one.name,) for one in near if len(one.of) == 1}, **among}
+    alike = {name: stands_for(released[name], original, some) for name, some in asked.items()}
     found = {
         name: f"its cells stand as often, one by one, as the values of column {own!r} of the "
         f"original under other names: who undoes that has the column; {remedy}"
         for name, own in alike.items()
         if own is not None
     }
+    if not among:
+        return found
     rows = released.group_by(*among).len()["len"]
     once = int((rows <= -(-released.height // original.frame.height)).sum())
     if 2 * once > len(rows):
@@ -145,11 +148,6 @@ def _unread_columns(sides: Sides, foreign: Foreign) -> dict[str, str]:
 
 def _reason(one: Recognised, original: People, *, proposed: bool) -> str | None:
     assert original.plan is not None
-    if is_renamed(one, original):
-        return (
-            "its values are as often, one by one, as those of the original under each other's "
-            "names: who undoes that has the column; leave it out"
-        )
     roles, trips = original.plan.roles, original.plan.trajectory
     if one.name not in (*roles.published, *(trips.names if trips else ())):
         if proposed:

@@ -56,12 +56,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from scipy import special
 
-from voile.audit.common_rows import CommonRows, joint_texts
+from voile.audit.common_rows import CommonRows, JointTexts, joint_texts
 from voile.audit.recognition import Recognised
 from voile.disclosure.exact import Permuted
 from voile.disclosure.foreign import Perturbed
@@ -82,8 +84,8 @@ __all__ = [
     "Foreign",
     "Repetition",
     "as_release",
-    "is_renamed",
     "order_notices",
+    "renamed_columns",
     "stands_for",
 ]
 
@@ -417,35 +419,133 @@ def _standard_ranks(numbers: Floats) -> Floats:
 
 _RENAMED = 10
 """Different values from which on it is no chance that all are as often as others."""
+_ASTRAY = 0.01
+"""The share of rows that may be left out, added or changed beside a cipher."""
+_LEFT_OUT = 0.05
+"""The share of rows by which files may differ that are compared so."""
+_OTHERWISE = 0.2
+"""Of rows: how many count twice, here and there, where values stand under other names."""
+_EACH = 20
+"""Rows a value, from which on a sample tells how often values stand."""
+_EXPECTED = 5
+"""Rows of a value in a sample, below which values are taken together."""
+_KINDS = 3
+"""Values, from which on they are compared."""
+_FITS, _NOT_THESE = 0.05, 1e-6
+"""Probabilities: from which on a sample fits, and up to which it does not under these names."""
+_DENSE = 10
+"""Rows for each combination of two columns, from which on their counts tell a cipher."""
 
 
-def is_renamed(one: Recognised, original: People) -> bool:
-    """Whether a column shows the original's under a cipher: its values, each in another's place."""
-    if len(one.columns) != 1 or len(one.columns[0]) != original.frame.height:
-        return False
-    shown, held = (
-        _counted(column) for column in (coded_column(one.columns[0]), original.coded(one.name))
-    )
-    if shown.height < _RENAMED or not shown["rows"].sort().equals(held["rows"].sort()):
-        return False
-    both = shown.join(held, on="value", suffix="_held")
-    as_often = int((both["rows"] == both["rows_held"]).sum())
-    return 2 * both.height >= shown.height and 2 * as_often < both.height
+def renamed_columns(columns: Iterable[Recognised], original: People) -> dict[str, str]:
+    """Columns that show the original's under a cipher, each value in another's place, and why.
+
+    A clause for each, by its name.  What tells a column of few values is how often they stand
+    beside those of another: as often, one by one, as in the original, and under other names.
+    """
+    some = [one for one in columns if one.how in _VALUES and len(one.columns) == 1]
+    rows = [len(one.columns[0]) for one in some[:1]]
+    both = {one.name: joint_texts(original, one.name, one.columns[0]) for one in some}
+    told = "its values are as often, one by one, as those of the original under each other's names"
+    remedy = "who undoes that has the column; leave it out"
+    counts = {name: _pair_counts(texts) for name, texts in both.items()}
+    found = {n: f"{told}: {remedy}" for n, rows_of in counts.items() if _are_renamed(*rows_of)}
+    moved = {name for name, (own, file) in counts.items() if _counts_apart(own, file)}
+    for (name, texts), (other, beside) in combinations(both.items(), 2):
+        if found.keys() & {name, other} or texts.distinct * beside.distinct > _DENSE * rows[0]:
+            continue
+        pairs = _pair_counts(texts, beside)
+        dense = all(_DENSE * np.count_nonzero(count) <= rows[0] for count in pairs)
+        if dense and _are_renamed(*pairs):
+            for one, two in ((name, other), (other, name)):
+                if one in moved or two not in moved:
+                    found[one] = f"beside column {two!r} {told}: {remedy}"
+    return found
+
+
+def _pair_counts(texts: JointTexts, beside: JointTexts | None = None) -> list[Indices]:
+    """How many rows of the original and of the file have each value, or each two of two columns."""
+    if beside is None:
+        return [np.bincount(side, minlength=texts.distinct) for side in texts.sides]
+    size = beside.distinct
+    return [
+        np.bincount(one.astype(np.int64) * size + two, minlength=texts.distinct * size)
+        for one, two in zip(texts.sides, beside.sides, strict=True)
+    ]
+
+
+def _counts_apart(held: Indices, shown: Indices) -> bool:
+    """Whether values stand otherwise than in the original by more rows than may be others."""
+    people = int(held.sum())
+    most = max(abs(people - int(shown.sum())), _ASTRAY * people)
+    return bool(np.abs(held - shown).sum() > most)
+
+
+_VALUES = {"exact", "permuted", "synthetic"}
+
+
+def _are_renamed(held: Indices, shown: Indices) -> bool:
+    """Whether values, each with its rows in the original and in the file, are under other names."""
+    people, rows = int(held.sum()), int(shown.sum())
+    astray = abs(people - rows)
+    if _fit_sorted(held, shown):
+        if astray <= _LEFT_OUT * people:
+            if np.abs(held - shown).sum() >= max(_OTHERWISE * people, 3 * astray):
+                return True
+        elif _fit(held, shown) < _NOT_THESE:
+            return bool(np.abs(held * (rows / people) - shown).sum() >= _OTHERWISE * rows)
+    there = (held > 0) & (shown > 0)
+    many = np.count_nonzero(shown) >= _RENAMED and 2 * there.sum() >= np.count_nonzero(shown)
+    exactly = many and np.array_equal(np.sort(held), np.sort(shown))
+    as_often = int(((held == shown) & there).sum())
+    return bool(exactly and 2 * as_often < int(there.sum()))
+
+
+def _fit_sorted(held: Indices, shown: Indices) -> bool:
+    """Whether values of a file stand as often as those of the original, whatever their names.
+
+    All rows, but few that may be others; or about as often, where the file is a sample or larger.
+    """
+    size = max(len(held), len(shown))
+    own, file = (np.pad(np.sort(each), (size - len(each), 0)) for each in (held, shown))
+    people, rows = int(own.sum()), int(file.sum())
+    astray = abs(people - rows)
+    if astray <= _LEFT_OUT * people:
+        return bool(np.abs(own - file).sum() <= max(astray, _ASTRAY * people))
+    return rows >= _EACH * int((file > 0).sum()) and _fit(own, file) > _FITS
+
+
+def _fit(held: Indices, shown: Indices) -> float:
+    """The probability of chi-square that values of a sample of the original stand as these do.
+
+    1 where there are fewer than three values to compare; values of few rows are taken together.
+    """
+    people, rows = int(held.sum()), int(shown.sum())
+    expected = held * (rows / max(people, 1))
+    often = expected >= _EXPECTED
+    pairs = [np.append(each[often], each[~often].sum()) for each in (expected, shown)]
+    usual, seen = (each[pairs[0] > 0] for each in pairs)
+    if len(usual) < _KINDS:
+        return 1.0
+    left = 1 - rows / people if rows < people else 1.0
+    return float(special.chdtrc(len(usual) - 1, ((seen - usual) ** 2 / usual).sum() / left))
 
 
 def stands_for(cells: pl.Series, original: People, among: Iterable[str]) -> str | None:
     """The column of the original, of some, whose values stand as often, one by one, as the cells.
 
-    None where there is none, and where nothing tells it: of fewer than ten different cells, where
-    all differ, and where the file has more or fewer rows than the original.
+    None where there is none, and where nothing tells it: of fewer than ten different cells that
+    stand in several rows, and where all are about as often and some rows were left out or added.
     """
-    if len(cells) != original.frame.height:
+    rows = np.sort(_counted(coded_column(cells))["rows"].to_numpy().astype(np.int64))
+    if np.count_nonzero(rows > 1) < _RENAMED:
         return None
-    rows = _counted(coded_column(cells))["rows"].sort()
-    if len(rows) < _RENAMED or rows[-1] == 1:
-        return None
-    held = (name for name in among if _counted(original.coded(name))["rows"].sort().equals(rows))
-    return next(held, None)
+    even = bool(np.abs(rows - rows.mean()).sum() < _OTHERWISE * len(cells))
+    for name in among:
+        own = np.sort(_counted(original.coded(name))["rows"].to_numpy().astype(np.int64))
+        if np.array_equal(own, rows) or (not even and _fit_sorted(own, rows)):
+            return name
+    return None
 
 
 def _counted(column: DictionaryColumn) -> pl.DataFrame:
