@@ -93,3 +93,22 @@ def test_persons_are_those_of_counting(times: list[int]) -> None:
     found = _of(released)
     expected = _persons(released)
     assert expected in {found.fewest, released.group_by(KNOWN).len()["len"].min()}
+
+
+def test_rows_of_nobody_that_fill_a_group_make_it_no_larger() -> None:
+    """One in eleven people, eleven times, each with drawn values beside the quasi-identifiers."""
+    draws = np.random.default_rng(1)
+    original = people(600, 1).with_columns(town=pl.Series([f"t{i // 3}" for i in range(600)]))
+    few = original.filter(pl.int_range(600) % 3 == 0)[:54]
+    names = [name for name in original.columns if name not in KNOWN]
+    drawn = original[names][draws.integers(0, 600, 11 * 54)]
+    file = pl.concat([pl.concat([few[KNOWN]] * 11), drawn], how="horizontal")
+    found = _of(file, original)
+    assert found.fewest is not None
+    assert found.fewest <= 3
+    assert found.notices
+
+
+def test_a_synthesizer_that_draws_groups_as_they_are_fills_none() -> None:
+    """Each column drawn by itself makes groups about as large as the original's."""
+    assert _of(marginals(ORIGINAL, 4)) == Repetition()

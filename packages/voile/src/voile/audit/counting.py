@@ -47,6 +47,7 @@ Departures: one direction for all people, not a classifier each; people are not 
 fill the shadow tables, too, so that one set of releases serves all.
 
 Cost: a release, reading it, and p n m^2 operations for p targets, n rows and m columns, each time.
+Of 100,000 rows and six columns, with 2,000 targets, that is some 8 s of processor and 500 MiB.
 """
 
 from __future__ import annotations

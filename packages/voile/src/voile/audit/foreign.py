@@ -10,7 +10,8 @@ Whoever writes each row of a file five times makes five rows that show the same,
 Columns whose cells are values of the original, in rows that somebody has, tell how many people a
 row can be of: rows beyond that repeat somebody.  Rows of nobody, permuted values, noise, and files
 that show no value as it is, tell nothing of it; nor do rows where a cell is missing, which may
-stand for any value.
+stand for any value.  Of rows of nobody the quasi-identifiers alone are asked: a group of eleven
+rows whose values one person has is no group of eleven persons.
 
 People whose row stands as it is in a file of rows that are said to be of nobody; private.
 
@@ -121,7 +122,9 @@ class Foreign:
     def repetition(self, original: People) -> Repetition:
         """What a file repeats, in the columns that show values as they are."""
         exact = {one.name: one.columns[0] for one in self.recognised if one.how == "exact"}
-        if not exact or any(one.how == "synthetic" for one in self.recognised):
+        if any(one.how == "synthetic" for one in self.recognised):
+            return self._filled_groups(original)
+        if not exact:
             return Repetition()
         persons = CommonRows.of(exact, original).persons(list(exact))
         for cells in exact.values():
@@ -137,6 +140,27 @@ class Foreign:
             (group,) = common_places([frame_of(shown[name] for name in known)])
             fewest = int(np.floor(np.bincount(group, persons).min() + 1e-6))
         return Repetition(beyond, beyond / table.rows, fewest)
+
+    def _filled_groups(self, original: People) -> Repetition:
+        """Rows of nobody that make groups of quasi-identifiers larger than people could.
+
+        Rows count for the people who have their values, where these are a third of them or fewer:
+        a synthesizer draws small groups more or less often than that.
+        """
+        known = self.release.roles.get("quasi_identifiers", ())
+        shown = [one for one in self.recognised if one.how in {"exact", "synthetic"}]
+        cells = {one.name: one.columns[0] for one in shown if one.columns[0].name in known}
+        if not cells:
+            return Repetition()
+        persons = CommonRows.of(cells, original).persons(list(cells))
+        persons[persons > _FILLED] = 1
+        columns = {column.name: column for one in self.recognised for column in one.columns}
+        (group,) = common_places([frame_of(columns[name] for name in known)])
+        fewest = int(np.floor(np.bincount(group, persons).min() + 1e-6))
+        if fewest >= int(np.bincount(group).min()):
+            return Repetition()
+        beyond = round(len(persons) - float(persons.sum()))
+        return Repetition(beyond, beyond / len(persons), fewest)
 
     def copy_notices(self, original: People, control: People | None) -> list[str]:
         """A sentence without a full stop, where somebody's row stands among rows of nobody."""
@@ -211,6 +235,8 @@ def _groups(released: pl.DataFrame, *, taken: bool) -> pl.Series:
     return pl.Series(name, [1], dtype=pl.Int64).new_from_index(0, released.height).alias(name)
 
 
+_FILLED = 1 / 3
+"""The share of a group's rows that are people, up to which the others fill it."""
 _TOLD = 0.01
 """The share of rows beyond which it is told."""
 
