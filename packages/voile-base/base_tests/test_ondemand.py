@@ -1,8 +1,11 @@
 """Data classes whose methods are compiled when they are called, held to the standard library's."""
 
 import copy
+import os
 import pickle
 import re
+import subprocess
+import sys
 from dataclasses import FrozenInstanceError, InitVar, field, fields, is_dataclass, replace
 from dataclasses import dataclass as standard
 from itertools import product
@@ -146,3 +149,19 @@ def test_patterns_are_compiled_when_they_are_used_and_answer_as_those_of_the_lib
     assert not hasattr(ours, "other")
     with pytest.raises(re.error):
         pattern_on_demand("(").search("")
+
+
+def test_a_command_hides_pandas_from_scikit_learn_and_from_nobody_else(tmp_path):
+    """Scikit-learn goes on as where pandas is not installed; whoever else asks has it."""
+    (tmp_path / "pandas.py").write_text("")
+    (tmp_path / "sklearn.py").write_text(
+        "try:\n    import pandas\n    found = True\nexcept ImportError:\n    found = False\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", "from voile_base import ondemand\n"
+         "ondemand.leave_loaded_out_of_searches()\nondemand.leave_pandas_unloaded()\n"
+         "import sklearn, sys\nprint(sklearn.found, 'pandas' in sys.modules)\nimport pandas"],
+        env=os.environ | {"PYTHONPATH": f"{tmp_path}"},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (run.stdout.split(), run.stderr) == (["False", "False"], "")

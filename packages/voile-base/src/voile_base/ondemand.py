@@ -40,6 +40,7 @@ from voile_base.errors import InputError
 __all__ = [
     "dataclass",
     "leave_loaded_out_of_searches",
+    "leave_pandas_unloaded",
     "loaded",
     "on_demand",
     "pattern_on_demand",
@@ -86,6 +87,31 @@ def leave_loaded_out_of_searches() -> None:
     What is loaded stays, and searching it takes a fifteenth of a small release.
     """
     _own_process.set()
+
+
+class _Hidden:
+    """Has a library not find another, as where that is not installed; everybody else finds it."""
+
+    def __init__(self, name: str, by: str) -> None:
+        self._name, self._by = name, by
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+        if name != self._name:
+            return
+        asking = sys._getframe(1)
+        while asking.f_back and "importlib" in asking.f_globals.get("__name__", ""):
+            asking = asking.f_back
+        if asking.f_globals.get("__name__", "").partition(".")[0] == self._by:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
+def leave_pandas_unloaded() -> None:
+    """For a process of our own: scikit-learn does not load pandas to ask whether it has a frame.
+
+    It does without; pandas takes 40 MiB, and half a second of processor.
+    """
+    if _own_process.is_set() and not any(isinstance(one, _Hidden) for one in sys.meta_path):
+        sys.meta_path.insert(0, _Hidden("pandas", by="sklearn"))
 
 
 def require_plotting(what: str = "a picture", install: str = "voile-base[plot]") -> None:
@@ -142,7 +168,7 @@ def _compiled_when_called(cls: type, *, frozen: bool = False, eq: bool = True) -
     """A class with its fields, and with methods that are compiled when one of them is called."""
     own = vars(cls)
     body = {name: own[name] for name in own.get("__annotations__", ()) if name in own}
-    dataclasses.dataclass(init=False, repr=False, eq=False)(cls)
+    _with_fields(cls)
     state = cls.__dataclass_params__  # type: ignore[attr-defined]
     state.init, state.repr, state.eq, state.frozen = True, True, eq, frozen
 
@@ -165,6 +191,26 @@ def _compiled_when_called(cls: type, *, frozen: bool = False, eq: bool = True) -
     if frozen:
         _freeze(cls)
     return cls
+
+
+def _with_fields(cls: type) -> None:
+    """Find the fields of a class, of whose types only those that change what a field is matter.
+
+    The standard library looks for these in the text of each, a third of all that it takes.
+    """
+    stated = vars(cls).get("__annotations__", {})
+    plain = not any(mark in str(of) for of in stated.values() for mark in _NO_FIELDS)
+    if plain:
+        cls.__annotations__ = dict.fromkeys(stated, object)
+    dataclasses.dataclass(init=False, repr=False, eq=False)(cls)
+    if plain:
+        cls.__annotations__ = stated
+        for name, field in vars(cls)["__dataclass_fields__"].items():
+            field.type = stated[name]
+
+
+_NO_FIELDS = ("ClassVar", "InitVar", "KW_ONLY")
+"""Types of what is declared in the body of a class, and is no field or one by name alone."""
 
 
 def _compiling(name: str, cls: type, twin: Callable[[], type]) -> Callable[..., Any]:

@@ -29,7 +29,7 @@ from voile.policy.ruling import (
     with_form,
 )
 from voile.policy.stated import StatedPolicy
-from voile.release.claims import DifferentialPrivacy
+from voile.release.method_claims import DifferentialPrivacy
 from voile.schema.plan import parse_plan
 from voile.table.opening import published_rows
 from voile_base.errors import InputError

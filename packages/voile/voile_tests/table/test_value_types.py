@@ -97,6 +97,16 @@ def test_anything_else_stays_text_unchanged(values: list[str | None]) -> None:
     assert inferred.to_list() == values
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "kind"),
+    [("NaN", "1", "decimal"), ("iNfinity", "1.5", "decimal"), ("TRUE", "false", "boolean"),
+     ("true north", "1", "text"), ("n", "1", "text"), ("\u0660", "1", "text")],
+)  # fmt: skip
+def test_a_first_value_that_is_a_word_decides_nothing_but_words(first, second, kind) -> None:
+    """Words that are numbers or truth values do not make a column text; any other word does."""
+    assert kind_of(infer_type(text(None, first, second))) == kind
+
+
 def test_not_a_number_and_infinity_are_numbers_beside_numbers() -> None:
     """NaN and inf in a numeric column are read as such, for the roles to refuse."""
     inferred = infer_type(text("NaN", "-Infinity", "inf", "1"))

@@ -70,8 +70,8 @@ from voile.attack.protocol import (
     nobody_known,
 )
 from voile.dp.marginals import NoisyTable
-from voile.release.claims import CountedPrivately, SynthesizedPrivately
 from voile.release.consistent_cells import noisy_marginals
+from voile.release.method_claims import CountedPrivately, SynthesizedPrivately
 from voile.release.reading import People, PublishedRows, Sightings
 from voile.release.release import Release
 from voile.schema.domain import ColumnDomain, public_domain

@@ -21,7 +21,7 @@ from voile.cli.reporting import (
     utility_row,
 )
 from voile_base.durable import new_private_folder, write_text
-from voile_base.ondemand import on_demand
+from voile_base.ondemand import leave_pandas_unloaded, on_demand
 from voile_base.operating_system import keep_no_freed_memory
 from voile_base.terminal import (
     as_json,
@@ -154,6 +154,7 @@ def _audit_command(
     auditor (auditor.json), which `voile check --auditor` asks for.
     """
     keep_no_freed_memory()
+    leave_pandas_unloaded()
     with progress() as stage:
         inquiry = examine.Inquiry(
             targets, names_of(attacks), names_of(first), auxiliary, quick, shadows

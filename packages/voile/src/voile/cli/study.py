@@ -22,7 +22,7 @@ from voile.cli.reporting import (
     utility_row,
 )
 from voile_base.errors import InputError
-from voile_base.ondemand import on_demand
+from voile_base.ondemand import leave_pandas_unloaded, on_demand
 from voile_base.operating_system import keep_no_freed_memory
 from voile_base.terminal import (
     as_json,
@@ -146,6 +146,7 @@ def _study_command(
     made like this one of fewer rows, which is neither written nor charged. So do the three risks,
     which are held against the rows that it left out.
     """
+    leave_pandas_unloaded()
     if engine.startswith(_LARGE):
         keep_no_freed_memory()
     terms = evidence.EvidenceTerms(names_of(attacks), targets, held_out)

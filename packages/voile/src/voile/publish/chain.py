@@ -28,7 +28,7 @@ from voile.publish.coding import CODINGS
 from voile.publish.publisher import Capabilities, Publisher, SingleRelease
 from voile.release.claims import Claim, GroupClaim, PrivacyClaim
 from voile.release.history import History
-from voile.release.microdata_claims import MicroaggregatedRows, RedrawnValues
+from voile.release.method_claims import MicroaggregatedRows, RedrawnValues
 from voile.release.release import Guarantee, Pay, Publication, Release, unaccounted
 from voile.schema.coding import Coding
 from voile.schema.plan import ColumnPlan, PlanStep

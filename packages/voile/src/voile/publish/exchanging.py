@@ -92,7 +92,7 @@ from voile.publish.assembled import (
 )
 from voile.publish.publisher import Capabilities, MethodCard, Parameter, SingleRelease
 from voile.release.history import History
-from voile.release.microdata_claims import ShuffledValues, SwappedRanks, SwappedRecords
+from voile.release.method_claims import ShuffledValues, SwappedRanks, SwappedRecords
 from voile.release.release import Guarantee, Pay, Publication, unaccounted
 from voile.schema.names import UNORDERED
 from voile.schema.plan import ColumnPlan

@@ -48,7 +48,6 @@ from voile.dp.accounting import PrivacyEvent
 from voile.dp.marginals import NoisyMarginals
 from voile.publish.measuring import TableShare, measured
 from voile.publish.publisher import Capabilities, SingleRelease, refuse_ranking
-from voile.release.claims import MeasuredTable, PrivateFlows
 from voile.release.consistent_cells import (
     COUNT,
     COUNTS,
@@ -63,6 +62,7 @@ from voile.release.consistent_cells import (
     noisy_marginals,
 )
 from voile.release.history import History
+from voile.release.method_claims import MeasuredTable, PrivateFlows
 from voile.release.release import (
     Guarantee,
     Pay,

@@ -76,7 +76,7 @@ from voile.publish.publisher import (
 from voile.release.check import check_against_counts
 from voile.release.claims import Claim, KAnonymityClaim
 from voile.release.history import History
-from voile.release.microdata_claims import MatchedRows
+from voile.release.method_claims import MatchedRows
 from voile.release.release import Guarantee, Pay, Publication, unaccounted
 from voile.schema.roles import ColumnName, Roles
 from voile.table.decisions import BlankedColumn, Grouping, Treatment

@@ -60,7 +60,7 @@ from pydantic import Field
 from voile.dp.accounting import Neighbours, PrivacyEvent, epsilon_of, rho_within
 from voile.dp.discrete_noise import DiscreteGaussian, DiscreteLaplace
 from voile.publish.contribution import Contribution
-from voile.release.claims import MeasuredTable
+from voile.release.method_claims import MeasuredTable
 from voile.schema.domain import ColumnDomain, public_domain
 from voile.schema.numbers import json_number, plain_text
 from voile.schema.plan import ColumnPlan, Plan

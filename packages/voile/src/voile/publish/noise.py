@@ -47,7 +47,7 @@ from voile.publish.assembled import (
 )
 from voile.publish.publisher import Capabilities, MethodCard, Parameter, SingleRelease
 from voile.release.history import History
-from voile.release.microdata_claims import NoiseOfSurvey
+from voile.release.method_claims import NoiseOfSurvey
 from voile.release.release import Guarantee, Pay, Publication, unaccounted
 from voile.schema.roles import ColumnName
 from voile.table.decisions import NoisyColumns, Treatment

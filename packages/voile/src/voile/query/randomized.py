@@ -31,7 +31,7 @@ from voile.disclosure.masked import Randomized
 from voile.dp.marginals import LinearEstimate
 from voile.query.parsing import AggregateCall, QueriedColumns, parse_predicate
 from voile.query.synthesis import EstimatedAnswer, fieller
-from voile.release.microdata_claims import RedrawnValues
+from voile.release.method_claims import RedrawnValues
 from voile.release.release import Release
 from voile.table.domains import flagged_rows
 from voile_base.errors import QueryError

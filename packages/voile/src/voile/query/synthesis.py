@@ -40,8 +40,8 @@ from numpy.typing import NDArray
 from voile.disclosure.counted import Aggregate, Label, Synthetic
 from voile.dp.marginals import LinearEstimate, NoisyMarginals
 from voile.query.parsing import AggregateCall, QueriedColumns, parse_predicate
-from voile.release.claims import CountedPrivately, SynthesizedPrivately
 from voile.release.consistent_cells import noisy_marginals
+from voile.release.method_claims import CountedPrivately, SynthesizedPrivately
 from voile.table.domains import flagged_values
 from voile_base.errors import QueryError
 from voile_base.ondemand import dataclass

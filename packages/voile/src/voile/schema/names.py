@@ -28,7 +28,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from decimal import Decimal
 from fnmatch import translate
 from functools import cache, cached_property, lru_cache
@@ -175,9 +175,10 @@ class _Forms(NamedTuple):
     others: re.Pattern[str] | None
 
     @classmethod
-    def of(cls, patterns: Sequence[str]) -> Self:
+    def of(cls, patterns: Collection[str]) -> Self:
         """Of patterns with ``*`` and ``?``, as file names have them."""
-        wild = [p for p in patterns if "*" in p or "?" in p or "[" in p]
+        marked = [p for p in patterns if not p.isalnum()]
+        wild = [p for p in marked if "*" in p or "?" in p or "[" in p]
         parts = [(p, p.strip("*")) for p in wild]
         others = [p for p, part in parts if not part or _WILD.search(part)]
         parts = [(p, part) for p, part in parts if part and not _WILD.search(part)]
@@ -210,13 +211,12 @@ _Together = Mapping[str, Sequence[str]]
 def _forms_of(patterns: tuple[str, ...]) -> tuple[_Forms, _Together]:
     """Patterns of one word at once, and those of several by a word of theirs."""
     together: dict[str, list[str]] = {}
-    several = [pattern for pattern in patterns if "+" in pattern]
+    several = [one for one in patterns if not one.isalnum() and "+" in one]
     for pattern in several:
         parts = pattern.split("+")
         plain = next((part for part in parts if "*" not in part and not _WILD.search(part)), "")
         together.setdefault(plain, []).append(pattern)
-    alone = patterns if not several else [one for one in patterns if "+" not in one]
-    return _Forms.of(alone), together
+    return _Forms.of(frozenset(patterns).difference(several)), together
 
 
 @lru_cache(maxsize=1 << 12)

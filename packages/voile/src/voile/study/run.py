@@ -25,12 +25,11 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 from voile.publish.publisher import Publisher
 from voile.publish.registry import publisher_for, read_plan
@@ -67,9 +66,14 @@ from voile.table.remote import RemotePlace, UncertainUploadError, is_remote
 from voile_base.compiled import compiles
 from voile_base.durable import sync
 from voile_base.errors import InputError, RefusedError, TableError
-from voile_base.ondemand import dataclass
+from voile_base.ondemand import dataclass, on_demand
 from voile_base.randomness import Randomness
 from voile_base.values import Document
+
+if TYPE_CHECKING:
+    from concurrent import futures
+else:
+    futures = on_demand("concurrent.futures")
 
 __all__ = ["Intervals", "PendingRelease", "ReleaseStaging", "make_release", "prepare_release"]
 
@@ -387,18 +391,26 @@ def _read(
     """
     is_file = is_place(source)
     worth_it = compiles() and _is_worth_it(source)
-    get_ready = publisher.get_ready if worth_it else lambda: None
     if publisher.ranks:
-        get_ready()
+        if worth_it:
+            publisher.get_ready()
         scan = scan_table if is_file else scan_frame
         return scan(source, plan, engine=engine)
     if publisher.capabilities.any_rows:
         return open_any_rows(source, plan, of_file=is_file, engine=engine)
-    open_ = open_table if is_file else open_frame
-    with ThreadPoolExecutor(1) as pool:
-        key = publisher.record_key
-        opening = pool.submit(open_, source, plan, record_key=key, carried=carried, engine=engine)
-        get_ready()
+    open_ = partial(
+        open_table if is_file else open_frame,
+        source,
+        plan,
+        record_key=publisher.record_key,
+        carried=carried,
+        engine=engine,
+    )
+    if not worth_it:
+        return open_()
+    with futures.ThreadPoolExecutor(1) as pool:
+        opening = pool.submit(open_)
+        publisher.get_ready()
         return opening.result()
 
 

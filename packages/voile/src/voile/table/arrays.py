@@ -134,6 +134,7 @@ _LONG_INTEGER = r"^-?[0-9]{16,}$"  # Float64 may not tell these apart
 _DECIMAL_COMMA = r"^-?(?:0|[1-9][0-9]*)(?:,[0-9]+)?$"
 _THOUSANDS = r"^-?[1-9][0-9]{0,2},[0-9]{3}$"
 _BOOLEAN = r"^(?i:true|false)$"
+_WORDS = ("nan", "inf", "infinity", "true", "false")
 _DATE = r"^[1-9][0-9]{3}-[0-9]{2}-[0-9]{2}$"
 _CLOCK = r"[0-9]{2}:[0-9]{2}(?::[0-5][0-9](?:\.[0-9]{1,9})?)?"
 _NO_SECONDS = r"^([0-9-]{10} [0-9]{2}:[0-9]{2})($|[+-])"
@@ -218,7 +219,9 @@ def infer_type(series: pl.Series) -> pl.Series:
     Nulls stay null.  The module's docstring says which values have which type.
     """
     leading = _trimmed(series.head(_RULING_OUT))
-    forms = [form for form in _FORMS if form.admits(leading)]
+    first = leading.first(ignore_nulls=True)
+    word = isinstance(first, str) and first[:1].isalpha() and first.casefold() not in _WORDS
+    forms = [form for form in _FORMS if not word and form.admits(leading)]
     if not forms:
         return series
     values = _trimmed(series)
@@ -312,11 +315,8 @@ def first_offending_row(series: pl.Series, wanted: Kind = "decimal") -> int | No
         return _first_true(series.is_not_null())
     values = _trimmed(series.cast(pl.String))
     # Of two ways to write the kind, the values are meant in the one that lasts longer.
-    return max((_first_true(form.offends(values)) for form in forms), key=_lasting)
-
-
-def _lasting(row: int | None) -> float:
-    return float("inf") if row is None else row
+    rows = (_first_true(form.offends(values)) for form in forms)
+    return max(rows, key=lambda row: float("inf") if row is None else row)
 
 
 def _first_true(mask: pl.Series) -> int | None:

@@ -41,7 +41,8 @@ from voile.models.information_loss import (
     non_uniform_entropy,
     precision,
 )
-from voile.release.claims import GroupClaim, SampledGeneralization
+from voile.release.claims import GroupClaim
+from voile.release.method_claims import SampledGeneralization
 from voile.table.codes import Combinations
 from voile.utility.covering import ColumnCovering, columns_in_role, coverings
 from voile.utility.protocol import Comparison, Measurement

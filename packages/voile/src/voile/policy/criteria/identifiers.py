@@ -51,7 +51,8 @@ from voile.recognisers.values import (
     ColumnLook,
     words_as_meant,
 )
-from voile.release.claims import DifferentialPrivacy, PrivacyClaim
+from voile.release.claims import PrivacyClaim
+from voile.release.method_claims import DifferentialPrivacy
 from voile.schema.hierarchy.forms import year_of
 from voile.schema.names import fits, meaning_of, named
 from voile.schema.persons import TELLING

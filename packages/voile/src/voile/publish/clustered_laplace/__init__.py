@@ -58,8 +58,8 @@ from voile.publish.publisher import (
     Suppressed,
     refuse_ranking,
 )
-from voile.release.claims import DifferentialPrivacy, IndistinguishabilityWithinClusters
 from voile.release.history import History
+from voile.release.method_claims import DifferentialPrivacy, IndistinguishabilityWithinClusters
 from voile.release.release import (
     Guarantee,
     LeftOpen,

@@ -100,8 +100,9 @@ from voile.publish.publisher import (
     Suppressed,
     refuse_ranking,
 )
-from voile.release.claims import KAnonymityClaim, SampledGeneralization
+from voile.release.claims import KAnonymityClaim
 from voile.release.history import History
+from voile.release.method_claims import SampledGeneralization
 from voile.release.release import (
     Guarantee,
     Pay,

@@ -70,8 +70,8 @@ from voile.publish.publisher import (
     SingleRelease,
     refuse_ranking,
 )
-from voile.release.claims import MeasuredTable, SynthesizedPrivately
 from voile.release.history import History
+from voile.release.method_claims import MeasuredTable, SynthesizedPrivately
 from voile.release.release import (
     Guarantee,
     Pay,

@@ -41,7 +41,6 @@ from voile.publish.measuring import (
     measured,
     weights_for_cells,
 )
-from voile.release.claims import ClampedSums, CountedPrivately, MeasuredTable
 from voile.release.consistent_cells import (
     COUNT,
     TABLE,
@@ -52,6 +51,7 @@ from voile.release.consistent_cells import (
     stated_labels,
     tables_by_name,
 )
+from voile.release.method_claims import ClampedSums, CountedPrivately, MeasuredTable
 from voile.release.release import Guarantee
 from voile.schema.domain import ColumnDomain, public_domain
 from voile.schema.plan import ColumnPlan, Plan

@@ -20,7 +20,7 @@ from voile.publish.geo_indistinguishability.parameters import (
     FieldTerms,
     Mechanism,
 )
-from voile.release import claims
+from voile.release import method_claims
 from voile.release.release import Guarantee
 from voile.release.trips import BusiestVehicle
 from voile.table.decisions import Relocated, TripAccounts
@@ -151,7 +151,7 @@ class Promise:
                 "is that of the true position, as in the source, and the amount of noise shows on "
                 "which side of a zone's border the truck is, which no epsilon bounds"
             )
-            unbounded = claims.WithinZones(**parameters, trajectory=False)
+            unbounded = method_claims.WithinZones(**parameters, trajectory=False)
             return Guarantee((unbounded,), statement, _assumes(self))
         of_vehicle = "" if busiest is None else f". {_vehicle(self, busiest)}"
         most = (
@@ -160,16 +160,18 @@ class Promise:
             else CostliestPublishedTrip(busiest.reports, busiest.epsilon)
         )
         statement = f"{_report(self)}. {_trip(self, costliest)}{of_vehicle}{_warning(most)}"
-        claim = claims.GeoIndistinguishabilityClaim(
+        claim = method_claims.GeoIndistinguishabilityClaim(
             **parameters,
             trajectory=self.mechanism != "angle-selection",
-            costliest_trip=claims.Costliest(reports=costliest.reports, epsilon=costliest.stated),
+            costliest_trip=method_claims.Costliest(
+                reports=costliest.reports, epsilon=costliest.stated
+            ),
             costliest_fleet=None
             if busiest is None or not busiest.of_fleet
-            else claims.Costliest(reports=busiest.reports, epsilon=_plain(busiest.epsilon)),
+            else method_claims.Costliest(reports=busiest.reports, epsilon=_plain(busiest.epsilon)),
             costliest_vehicle=None
             if busiest is None or busiest.of_fleet
-            else claims.CostliestVehicle(
+            else method_claims.CostliestVehicle(
                 reports=busiest.reports, epsilon=_plain(busiest.epsilon), days=busiest.days
             ),
         )
@@ -183,7 +185,7 @@ def _parameters(promise: Promise) -> Json:
         stated["epsilon"] = _plain(zones.epsilons()[0, 0])
     else:
         stated["epsilon"] = _plain(zones.epsilons().max())
-        stated["zones"] = claims.ZoneEpsilons(
+        stated["zones"] = method_claims.ZoneEpsilons(
             epsilons=tuple(tuple(map(_plain, row)) for row in zones.epsilons()), by=zones.by
         )
     stated["distance"] = promise.distance

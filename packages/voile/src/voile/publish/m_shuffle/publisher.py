@@ -41,8 +41,8 @@ from voile.publish.publisher import (
     refuse_telling_quasi_identifiers,
 )
 from voile.release.check import check_units_of_groups
-from voile.release.claims import PermutationWithinClusters
 from voile.release.history import History
+from voile.release.method_claims import PermutationWithinClusters
 from voile.release.release import (
     Guarantee,
     LeftOpen,

@@ -54,7 +54,7 @@ from voile.publish.publisher import (
 from voile.release.check import check_against_counts, check_units_of_columns
 from voile.release.claims import KAnonymityClaim
 from voile.release.history import History
-from voile.release.microdata_claims import MicroaggregatedRows
+from voile.release.method_claims import MicroaggregatedRows
 from voile.release.release import Guarantee, Pay, Publication, unaccounted
 from voile.schema.plan import ColumnPlan
 from voile.schema.roles import ColumnName

@@ -74,8 +74,8 @@ from voile.publish.ranking.local_search import (
 from voile.publish.ranking.measuring import disclosure, document, exact_json, measure, texts_of
 from voile.publish.ranking.scoring import Scoring, parse
 from voile.release.check import check_against_counts, check_departures
-from voile.release.claims import RankingClaim
 from voile.release.history import History, Version, now
+from voile.release.method_claims import RankingClaim
 from voile.release.release import (
     Guarantee,
     LeftOpen,

@@ -17,7 +17,6 @@ read as a whole.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Self
@@ -43,7 +42,7 @@ from voile.table.codes import (
     without_minus_zero,
 )
 from voile.table.engines.expressions import matches
-from voile.table.engines.polars.columns import BATCH_ROWS, PolarsColumn, computed_parts
+from voile.table.engines.polars.columns import BATCH_ROWS, PolarsColumn, computed_parts, several
 from voile.table.engines.shared import OfEagerFrames, permute_within_runs, write_batches
 from voile.table.keeping import WORDS, Words, with_row_words, words_of
 from voile.table.looking import count_occurrences, count_repeats, occurrences_of
@@ -72,9 +71,7 @@ from voile_base.ondemand import dataclass
 from voile_base.randomness import Key
 from voile_base.values.expressions import Expression, columns_of
 
-__all__ = ["WORKERS", "PolarsEngine", "PolarsRows", "PolarsSource", "Scan", "unique_words"]
-
-WORKERS = 2
+__all__ = ["PolarsEngine", "PolarsRows", "PolarsSource", "Scan", "unique_words"]
 
 Scan = Callable[[Sequence[str]], Iterator[pl.DataFrame]]
 """Some columns of all rows of a source, in their order."""
@@ -164,11 +161,13 @@ class _EncodedRows:
 
     def _frame(self, names: Sequence[str]) -> pl.DataFrame:
         """Some columns as a frame, with few distinct texts in dictionaries (Enum)."""
-        if self.height <= BATCH_ROWS:
-            return pl.DataFrame([self._columns[name].series(name) for name in names])
-        with ThreadPoolExecutor(WORKERS) as pool:  # gathering releases Python's lock
-            series = pool.map(lambda name: self._columns[name].series(name), names)
-            return pl.DataFrame(list(series))
+        return pl.DataFrame(
+            several(lambda name: self._columns[name].series(name), names, self._is_long)
+        )
+
+    @property
+    def _is_long(self) -> bool:
+        return self.height > BATCH_ROWS
 
     def _batches(self, names: Sequence[str]) -> Iterator[pl.DataFrame]:
         """Some columns of all rows, many rows at a time."""
@@ -357,9 +356,7 @@ class PolarsRows(_EncodedRows):
 
     def read(self) -> PolarsRows:
         """The same rows, in memory and encoded."""
-        columns = self._columns.values()
-        with ThreadPoolExecutor(WORKERS) as pool:  # reading and encoding release Python's lock
-            list(pool.map(lambda column: column.dictionary, columns))
+        several(lambda column: column.dictionary, [*self._columns.values()], self._is_long)
         return self
 
     def filter(self, holds: Expression) -> PolarsRows:
@@ -486,18 +483,19 @@ class PolarsRows(_EncodedRows):
         sizes = count_codes(of_rows, groups)
         kept = [name for name in self._columns if name != within and name not in keys]
 
-        def drawn(name: str) -> PolarsColumn:
+        def made_of(name: str) -> PolarsRows:
+            if name == within:
+                return self.select([within, *kept]).ordered([within, *kept])
             column = self._columns[name].dictionary
             values, rows = self._multisets(within, name)
             codes = np.repeat(values.astype(column.codes.dtype), rows)
             permute_within_runs(codes, sizes, keys[name])
-            return PolarsColumn.of(DictionaryColumn(column.values, codes))
+            return self._like({name: PolarsColumn.of(DictionaryColumn(column.values, codes))})
 
-        with ThreadPoolExecutor(WORKERS) as pool:  # what is long here releases Python's lock
-            ordering = pool.submit(self.select([within, *kept]).ordered, [within, *kept])
-            drawing = {name: pool.submit(drawn, name) for name in keys}
-            ordered = ordering.result()
-            made = ordered._columns | {name: column.result() for name, column in drawing.items()}
+        ordered, *drawn = several(made_of, [within, *keys], self._is_long)
+        made = {
+            name: column for rows in (ordered, *drawn) for name, column in rows._columns.items()
+        }
         return ordered._like({name: made[name] for name in self._columns})
 
     def ordered(self, by: Sequence[str], descending: Sequence[str] = ()) -> PolarsRows:

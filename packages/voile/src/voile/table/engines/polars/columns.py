@@ -16,8 +16,7 @@ lock.  Numbers are put into one array at once; all else is kept as it comes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import polars as pl
@@ -35,8 +34,17 @@ from voile.table.codes import (
 )
 from voile.table.engines.shared import MOST_CATEGORIES
 from voile.table.protocol import Counted
+from voile_base.ondemand import on_demand
 
-__all__ = ["BATCH_ROWS", "PolarsColumn", "computed_parts"]
+if TYPE_CHECKING:
+    from concurrent import futures
+else:
+    futures = on_demand("concurrent.futures")
+
+__all__ = ["BATCH_ROWS", "PolarsColumn", "computed_parts", "several"]
+
+T = TypeVar("T")
+U = TypeVar("U")
 
 
 _WIDEST = 1 << 62
@@ -264,13 +272,19 @@ def computed_parts(
             put.at(part, array)
 
     parts = list(slices)
-    if len(parts) > 1:
-        with ThreadPoolExecutor(_WORKERS) as pool:
-            list(pool.map(ask, parts))
-    else:
-        for part in parts:
-            ask(part)
+    several(ask, parts, len(parts) > 1)
     return [put.series() for put in made]
+
+
+def several(function: Callable[[T], U], over: Sequence[T], at_once: bool) -> list[U]:
+    """What a function gives for each of several; some ``at_once`` where it is long.
+
+    What is long in it releases Python's lock.
+    """
+    if not at_once:
+        return list(map(function, over))
+    with futures.ThreadPoolExecutor(_WORKERS) as pool:
+        return list(pool.map(function, over))
 
 
 class _Made:
