@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -30,6 +31,7 @@ from voile.schema.plan import Plan, parse_plan
 from voile.study.record import Skipped
 from voile.study.rehearsal import SplitRows
 from voile.table.arrays import frame_of
+from voile.table.opening import published_rows
 from voile_base.errors import InputError
 from voile_base.randomness import Randomness
 from voile_tests.audit.tables import EDUCATION, people
@@ -301,3 +303,17 @@ def test_an_audit_asks_shadow_releases_and_again_finds_the_same(tmp_path: Path) 
             require_same_again(record, tmp_path / "out", {})
     without = audit(tmp_path / "out", original, None, plan, inquiry=Inquiry(200, (), shadows=8))
     assert "there is no control" in {one.reason for one in without.risks_skipped}
+
+
+def test_a_plan_that_publishes_no_row_of_a_shadow_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is the plan's release that is empty, and not the file."""
+    sides = people(200, 101), people(200, 901)
+    file = _made(sides[0], GROUPS, 1)
+    staged = SplitRows(sides[0], None).rehearse(GROUPS, Randomness.seeded(1))
+    release = staged.release if staged.link is None else staged.release.without(staged.link)
+    empty = replace(release, table=published_rows(frame_of(release.table.no_rows())))
+    none = replace(staged, release=empty, link=None)
+    monkeypatch.setattr(SplitRows, "rehearse", lambda *_: none)
+    found = _told(file, GROUPS, 1, sides=sides)
+    assert isinstance(found, Skipped)
+    assert "publishes no row of some shadow releases" in found.reason

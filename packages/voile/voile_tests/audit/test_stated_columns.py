@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from voile.audit.foreign import renamed_columns
 from voile.audit.recognition import named_cells, recognise
 from voile.audit.record import COPYING, DOES_NOT_APPLY, ROWS_OF_PEOPLE, AuditRecord, Inquiry
 from voile.release.reading import People
+from voile.schema.plan import parse_plan
 from voile_tests.audit.tables import marginals, people
 
 ROWS = 1500
@@ -120,7 +122,7 @@ def test_rows_all_of_whose_columns_were_permuted_are_of_nobody(tmp_path: Path) -
 
 def _renamed(file: pl.DataFrame, original: pl.DataFrame) -> dict[str, str]:
     shown = recognise(file, People(original))
-    return renamed_columns([one for one in shown if one.columns], People(original))
+    return renamed_columns(file, [one for one in shown if one.columns], People(original))
 
 
 def _next(column: pl.Series) -> pl.Series:
@@ -161,3 +163,25 @@ def test_files_under_their_own_names_show_no_cipher(seed: int) -> None:
         original.filter(pl.col("age") < 60),
     ):
         assert not _renamed(file, original)
+
+
+@pytest.mark.parametrize("of", ["another value", "everything", "its own value", "two values"])
+def test_labels_that_a_plan_explains_falsely_are_told(of: str) -> None:
+    """A label for each education hides nobody, whatever the plan says that it names."""
+    original = people(900, 1).select("town", "education", "sex")
+    values = original["education"].unique().sort().to_list()
+    labels = {value: f"L{place}" for place, value in enumerate(values)}
+    if of == "two values":
+        labels = {value: f"L{place // 2}" for place, value in enumerate(values)}
+    named: dict[str, list[str]] = {}
+    for value, following in zip(values, [*values[1:], values[0]], strict=True):
+        below = {"another value": [following], "everything": values}.get(of, [value])
+        named[labels[value]] = [*named.get(labels[value], []), *below]
+    tree = {"education": {"tree": named}} if of != "everything" else {}
+    plan = parse_plan({"roles": {"quasi_identifiers": ["education"]}, "columns": tree})
+    file = original.with_columns(pl.col("education").replace_strict(labels))
+    shown = recognise(file, People(original, plan))
+    if of == "everything":  # a tree names a value once: the reading is that of such a hierarchy
+        shown = [replace(one, unread=()) for one in shown]
+    found = renamed_columns(file, shown, People(original, plan))
+    assert list(found) == (["education"] if of in {"another value", "everything"} else [])

@@ -429,6 +429,9 @@ class ShadowReleases:
         without = staged.link is None
         release = staged.release if without else staged.release.without(str(staged.link))
         self._require_stated(release.method)
+        if not release.rows:
+            msg = "the plan publishes no row of some shadow releases; give it more people or budget"
+            raise InputError(msg)
         return frame_of(release.table.to_arrow())
 
     def _require_stated(self, method: Mapping[str, object]) -> None:

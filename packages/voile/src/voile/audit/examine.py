@@ -82,6 +82,7 @@ from voile.study.original import fingerprint
 from voile.study.plans import json_value
 from voile.study.record import Skipped
 from voile.study.single import versions
+from voile.table.arrays import Frame
 from voile.table.looking import MACHINE_MADE, count_occurrences
 from voile.table.profile import Inspected
 from voile.utility.protocol import Comparison, Measurement, measure_names
@@ -95,7 +96,12 @@ __all__ = ["Inquiry", "audit", "require_same_again"]
 
 
 def _unfit_columns(
-    columns: Iterable[Recognised], original: People, private: Collection[str], *, proposed: bool
+    released: Frame,
+    columns: Iterable[Recognised],
+    original: People,
+    private: Collection[str],
+    *,
+    proposed: bool,
 ) -> dict[str, str]:
     """Why each shown column that must not leave must not, as a clause; by the original's name.
 
@@ -105,7 +111,7 @@ def _unfit_columns(
     shown = [one for one in columns if one.columns and one.name not in private]
     reasons = ((one.name, _reason(one, original, proposed=proposed)) for one in shown)
     unfit = {name: why for name, why in reasons if why is not None}
-    return unfit | renamed_columns(shown, original)
+    return unfit | renamed_columns(released, shown, original)
 
 
 def _unread_columns(sides: Sides, foreign: Foreign) -> dict[str, str]:
@@ -327,7 +333,9 @@ def _recognition(sides: Sides) -> _Recognition:
     proposed = sides.roles_of == "proposal"
     unfit = {
         **_unread_columns(sides, foreign),
-        **_unfit_columns(recognised, sides.original, sides.identifiers, proposed=proposed),
+        **_unfit_columns(
+            sides.released, recognised, sides.original, sides.identifiers, proposed=proposed
+        ),
     }
     notices = (
         *sides.notices,

@@ -463,30 +463,49 @@ _DENSE = 10
 """Rows for each combination of two columns, from which on their counts tell a cipher."""
 
 
-def renamed_columns(columns: Iterable[Recognised], original: People) -> dict[str, str]:
+def renamed_columns(
+    released: pl.DataFrame, columns: Iterable[Recognised], original: People
+) -> dict[str, str]:
     """Columns that show the original's under a cipher, each value in another's place, and why.
 
     A clause for each, by its name.  What tells a column of few values is how often they stand
     beside those of another: as often, one by one, as in the original, and under other names.
     """
-    some = [one for one in columns if one.how in _VALUES and len(one.columns) == 1]
-    rows = [len(one.columns[0]) for one in some[:1]]
-    both = {one.name: joint_texts(original, one.name, one.columns[0]) for one in some}
+    read = ((one.name, _as_named(released, one, original)) for one in columns)
+    both = {n: joint_texts(original, n, cells) for n, cells in read if cells is not None}
+    rows = released.height
     told = "its values are as often, one by one, as those of the original under each other's names"
     remedy = "who undoes that has the column; leave it out"
     counts = {name: _pair_counts(texts) for name, texts in both.items()}
     found = {n: f"{told}: {remedy}" for n, rows_of in counts.items() if _are_renamed(*rows_of)}
     moved = {name for name, (own, file) in counts.items() if _counts_apart(own, file)}
     for (name, texts), (other, beside) in combinations(both.items(), 2):
-        if found.keys() & {name, other} or texts.distinct * beside.distinct > _DENSE * rows[0]:
+        if found.keys() & {name, other} or texts.distinct * beside.distinct > _DENSE * rows:
             continue
         pairs = _pair_counts(texts, beside)
-        dense = all(_DENSE * np.count_nonzero(count) <= rows[0] for count in pairs)
+        dense = all(_DENSE * np.count_nonzero(count) <= rows for count in pairs)
         if dense and _are_renamed(*pairs):
             for one, two in ((name, other), (other, name)):
                 if one in moved or two not in moved:
                     found[one] = f"beside column {two!r} {told}: {remedy}"
     return found
+
+
+def _as_named(released: pl.DataFrame, one: Recognised, original: People) -> pl.Series | None:
+    """The cells of a column by the values that they name; None where nobody can compare them.
+
+    A label that a plan says to name several values counts as it is: who makes a file may say in its
+    plan that each names everything.
+    """
+    if one.how in _VALUES and len(one.columns) == 1:
+        return one.columns[0]
+    if one.how != "set" or one.unread or len(one.of) != 1:
+        return None
+    frame = pl.DataFrame([one.columns[0].cast(pl.String).alias("read")])
+    frame = frame.with_columns(released[one.of[0]].cast(pl.String).alias("shown"))
+    values = original.distinct_texts(one.name)[0].cast(pl.String)
+    named = pl.when(pl.col("read").is_in(values.implode())).then("read").otherwise("shown")
+    return frame.select(named.alias(one.name)).to_series()
 
 
 def _pair_counts(texts: JointTexts, beside: JointTexts | None = None) -> list[Indices]:
