@@ -334,6 +334,8 @@ def test_amounts_stay_amounts(tmp_path, name, values):
 
 
 FORM_BEATS_NAME = {
+    "members": ("강*민", "김*수", "이*영"),
+    "kind": ("王*明", "李**", "张*"),
     "class": ("4a Mäkelä", "Flow w/ Ben Carter", "Ayşe hoca", "4b"),
     "course": ("Piano (T. Niemi)", "Judo - Sensei Watanabe", "Yoga"),
     "curso": ("Violino c/ Ana Reis", "Piano c/ Rui Mendes"),

@@ -126,10 +126,10 @@ def test_numbers_that_a_sheet_keeps_as_texts_are_numbers(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("name", ["hhweight", "wt", "V10 Gewicht", "poids redressement"])
 def test_a_weight_of_the_survey_is_no_fact_about_a_person(name: str, tmp_path: Path) -> None:
-    """Fine decimals tell it from what a body weighs; intervals of it are shown, as of a measure."""
+    """Fine decimals tell it from what a body weighs; it weighs rows, and is left out."""
     values: list[object] = [f"{0.4 + n / 700:.5f}" for n in range(60)]
     found = _proposal(tmp_path, name, values)
-    assert (found.role, found.kind) == ("quasi", "number")
+    assert (found.role, found.kind) == ("drop", "number")
     assert "weight of the survey" in found.why
     assert found.question is None
 

@@ -41,6 +41,8 @@ def proposed(rows: list[list[Any]]) -> dict[str, object]:
         ([["n", "age", "pay"], ["", "years", "EUR"], ["a", "3", "4"], ["b", "5", "6"]],
          {"header": [1, 2]}),
         (BODY, {"header": "none"}),
+        ([[*row[:3], None, f"0{n}-02-2024 13:49"] for n, row in enumerate(BODY, 1)]
+         + [[*row, f"0{n}-03-2024 09:12"] for n, row in enumerate(BODY, 1)], {"header": "none"}),
         ([row[2:] for row in BODY], {"header": "none"}),
         ([["17", "3"], ["18", "4"], ["19", "5"]], {"header": "none"}),
         ([["town", "2019", "2020"], ["Ulm", "3", "4"], ["Bonn", "5", "6"]], {}),

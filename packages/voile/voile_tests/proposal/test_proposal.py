@@ -343,12 +343,26 @@ def test_a_method_that_fits_a_survey_is_proposed_beside_the_usual_one(
 
 @pytest.mark.parametrize("name", ["wt_pop", "wt_final", "pond", "peso_poblacion", "gew_hh"])
 def test_a_short_name_of_a_survey_weight_is_told(name: str, tmp_path: Path) -> None:
-    """It is shown as intervals, and offered as the weight instead."""
+    """It weighs rows where risk in the population is told, and is not published."""
     text = _survey(
         tmp_path, f"sex,age,{name}", lambda n: f"{'fm'[n % 2]},{20 + n % 50},{80 + n / 7:.2f}"
     )
     assert f'weight = "{name}"' in text
-    assert f'"{name}",  # a weight of the survey' in text
+    assert f'"{name}",' not in text
+
+
+@pytest.mark.parametrize(("low", "high"), [(80, 120), (0.5, 2), (1000, 3000)])
+def test_one_word_for_weights_of_bodies_and_of_surveys_is_told_by_its_values(
+    low: float, high: float, tmp_path: Path
+):
+    """A Polish "waga" of 80 kilograms is known to others; one of .5 or 3,000 weighs rows."""
+    step = (high - low) / 60
+    text = _survey(
+        tmp_path,
+        "sex,age,waga",
+        lambda n: f"{'fm'[n % 2]},{20 + n % 50},{low + step * (n % 60):.1f}",
+    )
+    assert ('weight = "waga"' in text) is (low != 80)
 
 
 def test_nothing_else_is_proposed_where_nothing_fits(tmp_path: Path) -> None:

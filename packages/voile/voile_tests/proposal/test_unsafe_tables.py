@@ -536,3 +536,22 @@ def test_two_measures_called_x_and_y_are_none_without_a_time(tmp_path):
     assert {"x", "y"} <= _published(
         plan_text(_proposal(_written(tmp_path, "t.csv", table)), "t.csv")
     )
+
+
+def test_numbers_say_what_a_name_does_not_mean(tmp_path):
+    """Round sums are no telephones, volts no plates, weeks no places, "has not" is no name."""
+    text = _text(
+        tmp_path,
+        **{"No HP": [100_000 * (r % 28) for r in range(ROWS)]},
+        **{"V bat": [f"{11 + r % 30 / 10:.1f}" for r in range(ROWS)]},
+        **{"Jk Wkt": [(10, 12, 18, 24)[r % 4] for r in range(ROWS)]},
+        **{"سابقه خانوادگی": [("دارد", "ندارد")[r % 2] for r in range(ROWS)]},
+    )
+    assert {"No HP", "V bat", "Jk Wkt", "سابقه خانوادگی"} <= {*_published(text)}
+
+
+@pytest.mark.parametrize("name", ["mutatie_door", "kod. von", "modified by"])
+def test_what_somebody_has_done_names_one_of_the_staff(tmp_path, name):
+    """By logins and initials, however few."""
+    text = _text(tmp_path, **{name: [("hs02", "mk01", "rko")[r % 3] for r in range(ROWS)]})
+    assert name not in _published(text)

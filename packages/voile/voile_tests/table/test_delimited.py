@@ -247,6 +247,34 @@ def test_other_encodings_are_told_and_said(write: Write, codec: str, words: list
     assert notes[0].startswith(f"{path}: the text is not UTF-8; it was read as ")
 
 
+@pytest.mark.parametrize(
+    ("codec", "words"),
+    [
+        ("iso8859_7", ["Γεωργίου", "Λάρισας", "Πλήρης"]),
+        ("cp1251", ["Иванов", "ул. Мира", "Тверь"]),
+        ("koi8_u", ["Иванов", "ул. Мира", "Тверь"]),
+        ("cp866", ["Иванов", "ул. Мира", "Тверь"]),
+        ("cp1255", ["משה", "חיפה", "תל אביב"]),
+        ("cp1256", ["محمد", "القاهرة", "شارع"]),
+        ("cp874", ["ชื่อ", "จังหวัด", "เชียงใหม่"]),
+    ],
+)
+def test_a_script_is_told_by_its_letters_where_no_library_tells_it(
+    write: Write, monkeypatch: pytest.MonkeyPatch, codec: str, words: list[str]
+) -> None:
+    """By capitals and small letters where words have them, and by which letters begin words."""
+    monkeypatch.setattr(encoding.charset_normalizer, "from_bytes", lambda _: _NothingTold())
+    lines = "".join(f"{i},{words[i % len(words)]}\n" for i in range(60))
+    frame, notes = read_csv(write(f"id,word\n{lines}".encode(codec)))
+    assert frame["word"].unique().sort().to_list() == sorted(words)
+    assert len(notes) == 1
+
+
+class _NothingTold:
+    def best(self) -> None:
+        """No encoding."""
+
+
 def test_characters_that_straddle_blocks_are_whole(
     write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:

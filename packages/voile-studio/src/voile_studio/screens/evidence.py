@@ -235,7 +235,6 @@ def _release(project: Project, folder: Path) -> dict[str, object] | None:
     labelled = [(one, label_of(one, statements)) for one in (*missed, *waiting, *passed)]
     otherwise = {one.says: one.contradiction for one in statements if not one.is_settled}
     in_series = bool(statement.get("series"))
-    before = confirmed_before(project, folder, statements)
     return {
         "name": folder.name,
         "folder": project.named(folder),
@@ -270,8 +269,8 @@ def _release(project: Project, folder: Path) -> dict[str, object] | None:
         "otherwise": otherwise,
         "tally": tally_of([label for _, label in labelled]),
         "statements": statements,
+        "before": (before := confirmed_before(project, folder, statements)),
         "role": role_of(statements) or (before[1] if before else ""),
-        "before": before,
         "contradicted": [one for one in statements if one.is_contradicted],
         "withdrawn": is_withdrawn(project, folder),
         "signatures": _signatures(folder),

@@ -405,7 +405,7 @@ def _document(proposal: Proposal) -> dict[str, object]:
         "columns": [
             {
                 "name": column.name,
-                "role": column.role,
+                "role": "weight" if column is proposal.weight else column.role,
                 "kind": column.kind,
                 "why": column.why,
                 "question": column.question,

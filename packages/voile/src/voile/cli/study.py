@@ -175,8 +175,7 @@ def _study_command(
         _tell(study, out, followed)
         if as_json:
             limits = study_verdict.limits_document(study_verdict.limits_of(study.record))
-            document = documents.record_document(study.record)
-            print_json({**document, "verdict": limits, "out": out})
+            print_json({**documents.record_document(study.record), "verdict": limits, "out": out})
         else:
             _show(study.record, followed)
 

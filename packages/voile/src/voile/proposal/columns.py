@@ -36,7 +36,7 @@ names of groups, which is the careful choice: a nominal column is never an inter
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -84,7 +84,7 @@ from voile.recognisers.values import (
     words_as_meant,
 )
 from voile.schema.hierarchy.forms import system_of, year_of
-from voile.schema.hierarchy.taxonomy import CodeList, CodeListName
+from voile.schema.hierarchy.taxonomy import CodeList
 from voile.schema.names import (
     Kind,
     Meaning,
@@ -94,6 +94,7 @@ from voile.schema.names import (
     meaning_of,
     named,
     words_of,
+    words_told,
 )
 from voile.schema.persons import ALONE, FEW_PERSONS, TELLING
 from voile.table.summaries import ColumnDetails
@@ -132,24 +133,15 @@ _RECORD = 7
 _BEYOND = 100_000
 """No count or measure that others may know is so great in every row."""
 _FIRST_YEAR, _LAST_YEAR = 1850, 2050
-_OF_A_PERSON = (
-    *("lead", "leader", "head", "teacher", "sister", "by", "tutor", "coach", "trainer", "leiter*"),
-    *("leitung", "ltg", "lehrer*", "responsable", "referent*", "maestr*", "opettaja", "vetaja"),
-)
-"""Words of one person of a group, in a name that means the group otherwise."""
 _TWO = 2
 """So many different texts of several words may be names of persons; of single words, more."""
 _LISTED = 0.3
 """The share of texts with common names of persons, from which on they may be names."""
 _BY_DEFAULT = "treated as a quasi-identifier by default: many share each of its values"
 _UNKNOWN = "treated as a quasi-identifier by default: not understood"
-_WEIGHT = frozenset(
-    {"weight", "gewicht", "peso", "poids", "vikt", "vekt", "vaegt", "paino", "vaha", "waga"}
-    | {"suly", "greutate", "agirlik", "hmotnost"}
-)
-"""One word for what a body weighs and for what a row of a survey does."""
 _KINDS_OF_TEXTS: frozenset[Kind] = frozenset({"nominal", "ordinal", "code", "geography"})
 _POSTCODES = "whole postcodes, of which the district is the finest that is published"
+_HEAVIEST = 500
 _FINEST = 2
 """Decimals of what a body weighs, at most."""
 _LASTED = re.compile(
@@ -161,15 +153,6 @@ _ROWS_OF_A_BLOCK = 1.1
 _RUNNING = 100
 """So many whole numbers that are counted up are of records, whatever their name says."""
 _NEVER = frozenset({"nested", "binary", "duration", "empty"})
-_HINTS: Mapping[CodeListName, frozenset[str]] = {
-    "icd-9-cm": frozenset({"diag", "diagnosis", "icd", "dx", "cause"}),
-    "icd-10-cm": frozenset({"diag", "diagnosis", "icd", "dx", "cause"}),
-    "nace-2": frozenset({"nace", "isic", "industry", "branch", "activity"}),
-    "isco-08": frozenset({"isco", "occupation"}),
-    "us-states": frozenset({"state", "st", "fips"}),
-    "countries": frozenset({"country", "nationality", "nation", "citizenship", "birthplace"}),
-    "nuts": frozenset({"nuts"}),
-}
 
 
 @dataclass(frozen=True)
@@ -204,6 +187,16 @@ class ColumnProposal:
     def is_position(self) -> bool:
         """Whether it tells a place."""
         return self.recognition is not None and self.recognition.group == "position"
+
+    @property
+    def weighs_rows(self) -> bool:
+        """Whether it holds weights of a survey, by its name; one word for them is one of bodies."""
+        held, meant = self.details, meaning_of("survey weight")
+        least, most = held.extremes or (0, 0)
+        if meant is None or not self.why.startswith(meant.reason) or held.profile.missing:
+            return False
+        told = set(words_of(self.name)) - set(words_told("weight"))
+        return least > 0 and bool(told or least < 1 or most > _HEAVIEST or _is_fine(held))
 
     @property
     def is_withheld(self) -> bool:
@@ -281,8 +274,13 @@ def _weighs_rows(details: ColumnDetails, called: str) -> bool:
     Beside the number of a question, too: ``V10 Gewicht``.
     """
     words = {word for word in words_of(called) if len(word) > 1}
-    if not words or words - _WEIGHT:
+    if not words or words - set(words_told("weight")):
         return False
+    return _is_fine(details)
+
+
+def _is_fine(details: ColumnDetails) -> bool:
+    """Whether values have more decimals than what a body weighs has."""
     return share_of(details.sample, lambda text: len(text.partition(".")[2]) > _FINEST) > ALONE / 2
 
 
@@ -475,7 +473,7 @@ def _tells_though_named(details: ColumnDetails, meaning: Meaning) -> str | None:
     if details.profile.type != "text" or details.bands or details.look().is_flag():
         return None
     texts, places = details.sample, meaning.kind == "geography"
-    named_after = fits(_OF_A_PERSON, words_of(details.profile.name)) or (
+    named_after = fits(words_told("one_of_a_group"), words_of(details.profile.name)) or (
         looks_like_full_names(texts) and of_staff(details.profile.name, texts)
     )
     if named_after and not looks_like_groups(texts):
@@ -689,7 +687,8 @@ def _code_list(found: ColumnProposal, called: str) -> CodeList | None:
     likely = {
         name: missed
         for name, missed in details.lists.items()
-        if words & _HINTS[name] or (name == "nuts" and not missed and details.profile.distinct > 4)
+        if words & set(words_told(name))
+        or (name == "nuts" and not missed and details.profile.distinct > 4)
     }
     if not likely or found.kind not in {"code", "geography", "nominal"}:
         return None

@@ -211,7 +211,7 @@ def _is_wide(rows: Sequence[Row], place: int, width: int) -> bool:
 
 def _says_of_table(cells: Sequence[str | None]) -> bool:
     """Whether a row says something of the table, such as its unit, and names no columns."""
-    return any(_STATED.fullmatch(cell or "") for cell in cells)
+    return any(_STATED.fullmatch(cell or "") and not _is_figure(cell) for cell in cells)
 
 
 def _width(rows: Sequence[Row]) -> int:

@@ -49,6 +49,7 @@ from voile.schema.names import (
     named,
     stems_of,
     words_of,
+    words_told,
 )
 from voile.schema.persons import ALONE, FEW_PERSONS
 from voile.table.summaries import ColumnDetails
@@ -68,6 +69,7 @@ _COUNTS = (
     *("conteggio", "casi", "aantal", "liczba", "antal", "antall", "maara", "pocet", "pupils"),
 )
 """Names of columns of counts."""
+_WEIGHS = "a weight of the survey: not published, since exact weights may tell rows apart"
 _SHORT = 5
 """Words of a label up to which it may be the name of somebody's data, and is no question."""
 _CODE, _TWICE, _BY_CHANCE = 5, 2, 1e-4
@@ -81,30 +83,12 @@ _LOOSE = 4
 """Combinations that may stand in no row, as a multiple of the rows."""
 _CATEGORIES = 30
 """Different whole numbers up to which a column may hold categories of a table of counts."""
-_LATITUDE = (
-    *("lat*", "breite*", "breiten*", "bredde*", "breedte*", "szerok*", "enlem", "leveys*", "szer"),
-    *("szeles*", "sirka"),
-)
-_LONGITUDE = (
-    *("lon*", "lng", "lange*", "laenge*", "lengde*", "langde*", "lengte*", "dlugosc*", "dlug"),
-    *("boylam", "pituus*", "hossz*", "delka"),
-)
-_TIME = (
-    *("time*", "*time", "tst", "ts", "timestamp*", "datetime*", "utc*", "epoch", "zeit*", "*zeit"),
-    *("uhrzeit", "heure", "horodatage", "hora", "fecha*", "ora", "data+ora", "tijd*", "tidspunkt"),
-    *("tid", "czas", "aika", "zaman", "cas", "ido"),
-)
-_TRIP = (
-    *("trip*", "ride*", "journey*", "track*", "tour*", "route*", "run", "fahrt*", "trajet*"),
-    *("course+id", "viaje*", "viaggio*", "viagem", "rit", "ritten", "przejazd*", "tur", "matka"),
-)
 _SECONDS = (1e8, 1e11)
 """Between these, numbers are seconds since 1970; up to a thousand times as much, milliseconds."""
 _MOVING = frozenset({"vehicle", "device"})
 _LATITUDES = 90
 _STATES = 0.5
 """The share of rows with another value, up to which numbers are states that repeat."""
-_HEIGHT = ("alt*", "ele*", "hohe", "hoehe", "hoogte", "wysokosc", "quota", "hmsl", "msl")
 _FACTS = 3
 """Columns beside places, times and devices, beyond which a table is none of reports of trips."""
 _REPEATS = 3
@@ -166,6 +150,11 @@ class Proposal:
         return bool(self.trips or self.of_role("quasi") or self.of_role("sensitive"))
 
     @property
+    def weight(self) -> ColumnProposal | None:
+        """The column of survey weights, where risk in the population is told; the first of some."""
+        return next((one for one in self.columns if one.why == _WEIGHS), None)
+
+    @property
     def person(self) -> ColumnProposal | None:
         """The column that tells persons apart."""
         return next(iter(self.of_role("person")), None)
@@ -188,7 +177,7 @@ def propose(details: Sequence[ColumnDetails], sizes: GroupSizes | None = None) -
     columns = _with_a_person(_one_of(_one_of(_without_gaps(columns), "person"), "household"))
     columns = _as_of_persons(columns, stems)
     columns = _with_copies(_with_labels(_with_houses(columns), sizes), sizes)
-    columns = _with_references(_with_constants(columns))
+    columns = _with_weights(_with_references(_with_constants(columns)))
     categories = _categories(columns, sizes)
     columns = [_asked_about(one, categories) for one in columns]
     marks = marks_of(details)
@@ -285,6 +274,11 @@ def _with_copies(columns: list[ColumnProposal], sizes: GroupSizes | None) -> lis
         return replace(one, role="identifier", kind="code", why=why, question=None)
 
     return [mended(one) for one in columns]
+
+
+def _with_weights(columns: list[ColumnProposal]) -> list[ColumnProposal]:
+    """Without weights of a survey among what others know, where no body weighs so; see there."""
+    return [replace(one, role="drop", why=_WEIGHS) if one.weighs_rows else one for one in columns]
 
 
 def _with_references(columns: list[ColumnProposal]) -> list[ColumnProposal]:
@@ -617,15 +611,15 @@ def _proposed_trips(columns: Sequence[ColumnProposal]) -> ProposedTrips | None:
     places = [column for column in columns if column.is_position]
     times = [column for column in columns if column not in places and _is_time(column)]
     tracks = any(one.recognition and one.recognition.key == "track" for one in places)
-    if sum(fits(_LATITUDE, words_of(one.name)) for one in places) > 1:
+    if sum(fits(words_told("latitude"), words_of(one.name)) for one in places) > 1:
         return None  # where a ride began and where it ended: an event a row, and no report of a way
     if all(one.details.profile.distinct <= FEW_PERSONS for one in places):
         return None  # the state of a receiver, and nowhere
     if not places or not (times or tracks or any(map(_is_called_a_trip, columns))):
         return None
     degrees = [one for one in places if one.details.profile.type == "decimal"]
-    latitude, longitude = (_only(degrees, words) for words in (_LATITUDE, _LONGITUDE))
-    called = (one for one in times if fits(_TIME, words_of(one.name)))
+    latitude, longitude = (_only(degrees, words_told(one)) for one in ("latitude", "longitude"))
+    called = (one for one in times if fits(words_told("time_of_report"), words_of(one.name)))
     time = next(iter((*called, *times)), None)
     rest = [one for one in columns if one not in places and one is not time]
     trip = _trip(rest)
@@ -662,7 +656,7 @@ def _is_of_events(columns: Sequence[ColumnProposal], trip: ColumnProposal | None
 def _moves(column: ColumnProposal) -> bool:
     """Whether a column tells a way beside positions; the height of a place does not alone."""
     told = column.recognition is not None and column.recognition.group == "movement"
-    return told and not fits(_HEIGHT, words_of(column.name))
+    return told and not fits(words_told("height"), words_of(column.name))
 
 
 def _only(places: Sequence[ColumnProposal], words: Sequence[str]) -> ColumnProposal | None:
@@ -680,7 +674,8 @@ def _is_time(column: ColumnProposal) -> bool:
         return False
     least, most = details.extremes
     low, high = _SECONDS
-    return fits(_TIME, words_of(column.name)) and low < least and most < 1000 * high
+    named_so = fits(words_told("time_of_report"), words_of(column.name))
+    return named_so and low < least and most < 1000 * high
 
 
 def _trip(columns: Sequence[ColumnProposal]) -> ColumnProposal | None:
@@ -698,4 +693,4 @@ def _trip(columns: Sequence[ColumnProposal]) -> ColumnProposal | None:
 
 
 def _is_called_a_trip(column: ColumnProposal) -> bool:
-    return fits(_TRIP, words_of(column.name))
+    return fits(words_told("trip"), words_of(column.name))

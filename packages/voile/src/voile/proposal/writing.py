@@ -27,7 +27,6 @@ from voile.proposal.layout import ProposedLayout, marked_columns
 from voile.proposal.whole import Proposal, ProposedTrips
 from voile.schema.domain import public_domain
 from voile.schema.hierarchy.suggestion import Suggestion
-from voile.schema.names import meaning_of
 from voile.schema.plan import ASKS, ColumnPlan, parse_plan
 from voile_base.errors import PlanError
 from voile_base.ondemand import dataclass
@@ -244,7 +243,7 @@ def _method(proposal: Proposal, method: MethodProposal) -> Iterator[str]:
 def _alternatives(proposal: Proposal) -> Iterator[str]:
     """Methods that fit as well, as comments: a name in the place of the other, with the same k."""
     known = proposal.of_role("quasi")
-    if known and any(_is_weight(column) for column in proposal.columns):
+    if known and proposal.weight is not None:
         yield _ALTERNATIVE.format(
             name="local-suppression",
             why="single cells are blanked, and all others stay exact, as in survey microdata",
@@ -254,12 +253,6 @@ def _alternatives(proposal: Proposal) -> Iterator[str]:
             name="microaggregation",
             why="each group shows its means: all quasi-identifiers are numbers",
         )
-
-
-def _is_weight(column: ColumnProposal) -> bool:
-    """Whether a column seems to hold sampling weights."""
-    numeric = column.details.profile.type in {"integer", "decimal"}
-    return numeric and meaning_of(column.name) == meaning_of("sampling_weight")
 
 
 def _domain(column: ColumnProposal, keys: Mapping[str, object]) -> Iterator[str]:
@@ -313,10 +306,10 @@ def _roles(proposal: Proposal) -> Iterator[str]:
     )
     yield from _list("sensitive", proposal.of_role("sensitive"), "what nobody should learn")
     yield from _asked_of_guessed(proposal.of_role("quasi"))
-    for column in filter(_is_weight, proposal.columns):
+    if proposal.weight is not None:
         yield (
-            f"# weight = {_value(column.name)}  # instead: for risk in the population; in `keep`"
-            " as well, recipients can weigh rows"
+            f"weight = {_value(proposal.weight.name)}  # of the survey: for risk in the "
+            "population, and not published; in `keep` as well, recipients can weigh rows"
         )
     yield from _left_out(proposal)
 
@@ -338,7 +331,7 @@ def _left_out(proposal: Proposal) -> Iterator[str]:
     if shared:
         yield "# Never published either; no role names them, since several rows may share them:"
         yield from (f"#   {_value(column.name)}: {column.why}" for column in shared)
-    if left := proposal.of_role("drop"):
+    if left := [one for one in proposal.of_role("drop") if one is not proposal.weight]:
         yield "# Left out, because no role names them (`keep` would publish them as they are):"
         yield from (f"#   {_value(column.name)}: {column.why}" for column in left)
     yield from _asked_of_left_out([column for column in left if column.question])

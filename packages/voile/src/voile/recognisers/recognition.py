@@ -226,6 +226,7 @@ _CODED = frozenset(
 
 _NUMBERED = pattern_on_demand(r"[^\W\d_]{0,3}[ -]?\d{1,6}[^\W\d_]?")
 _FRACTION = pattern_on_demand(r"[.,]\d*[1-9]")
+_ROUND = pattern_on_demand(r"^0$|000$|[1-9]\d{0,3}00$")
 _GRADES = 6
 """So few texts with a number are those of grades or rooms."""
 _DISEASE = pattern_on_demand(r"[A-Z]\d[0-9A-Z](?:\.?[0-9A-Z]{1,4})?[+*!]?")
@@ -247,6 +248,8 @@ def _may_be(key: str, look: ColumnLook) -> bool:
     "cim" is an address in one language, and a list of diseases in another; and of a receiver of
     positions many share a state, which none is: the satellites that it sees, "weak".
     """
+    if _are_amounts(key, look):
+        return False
     if key == "address":
         return share_of(look.filled, _DISEASE.fullmatch) <= _CHECKED and not _is_of_a_part(look)
     if key != "position" or not any(word.startswith("gps") for word in look.words):
@@ -259,6 +262,15 @@ def _may_be(key: str, look: ColumnLook) -> bool:
     if look.type == "text":
         return not look.is_shared() or look.distinct > FEW_PERSONS
     return not small or (look.type == "decimal" and LOOKS["degrees"](look))
+
+
+def _are_amounts(key: str, look: ColumnLook) -> bool:
+    """Whether numbers are none of telephones, plates or places: round sums, volts, weeks."""
+    if look.type == "integer" and key == "telephone":
+        return share_of(look.filled, _ROUND.search) > _CHECKED
+    if look.type == "decimal" and key == "vehicle":
+        return share_of(look.filled, _FRACTION.search) > _CHECKED
+    return key == "position" and "wkt" in look.words and look.type == "integer"
 
 
 def _is_one_of_a_series(look: ColumnLook) -> bool:

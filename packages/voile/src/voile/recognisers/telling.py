@@ -55,7 +55,10 @@ _SINGLE = 2
 
 _FORMS: Mapping[str, re.Pattern[str]] = {
     "long texts": re.compile(r"(?s:.{1000})"),  # reading on takes as long as their square
-    "names of persons": re.compile(r"(?<!\S)c/o \w"),
+    "names of persons": re.compile(
+        r"(?<!\S)c/o \w"
+        r"|^[^\W\d_]{1,3}[*\uff0a\u25cb\u25cf\u2731\u00d7]{1,4}[^\W\d_]{0,3}$"  # masked within
+    ),
     "addresses of people in networks": re.compile(r"@[^\W\d_]|(?<!\w)[a-z]{3,}\.[a-z]{1,2}(?!\S)"),
     "telephone numbers": re.compile(
         r"(?<![\w.,])(?!\d{1,2}[ -]\d{1,2}[ -]\d{2,4}(?!\d))(?:\+\d|0\d)(?:[ ()-]{0,2}\d){6,}(?!\w)"
@@ -497,12 +500,19 @@ def are_answers(texts: Sequence[str]) -> bool:
     return len(texts) <= _FEW_ANSWERS and any(_plain(text) in _ANSWERS for text in texts)
 
 
+_BY = frozenset({"by", "von", "durch", "door", "par", "por", "av", "af", "od", "przez", "da", "de"})
+"""Words behind what somebody has done: coded by, modifié par."""
+_LOGIN = re.compile(r"[^\W\d_]{2,6}\d{0,3}")
+
+
 def of_staff(name: str, texts: Sequence[str]) -> str | None:
     """What values are whose column is called after one of the staff: theirs, and of no group.
 
     Where the name says nothing but who, words that are none of groups are names, however few.
     """
     words = words_of(name)
+    if len(words) > 1 and words[-1] in _BY and share_of(texts, _LOGIN.fullmatch) > ALONE:
+        return "codes of single persons of the staff"
     inflected = [word[:end] for word in words if len(word) >= _INFLECTED for end in (-1, -2)]
     if not fits(_staff_words(), [*words, *inflected]):
         return None

@@ -176,14 +176,17 @@ class ColumnLook:
         if self.type == "boolean":
             return True
         letters = self.distinct == 2 and all(len(text) == 1 for text in self.filled)
-        known = self.distinct <= 3 and all(text.casefold() in _FLAGS for text in self.filled)
+        known = self.distinct <= 3 and all(text.casefold() in _flags() for text in self.filled)
         return known or (letters and self.type == "text" and self.is_shared())
 
 
-_FLAGS = frozenset(
-    {"0", "1", "2", "y", "n", "yes", "no", "t", "f", "true", "false", "j", "ja", "nein", "o", "oui"}
-    | {"non", "s", "si", "sì", "sí", "não", "nao", "nee", "tak", "nie", "x", "-"}
-)
+@cache
+def _flags() -> frozenset[str]:
+    """Answers yes and no, and has and has not, small."""
+    text = files("voile.recognisers").joinpath("groups.toml").read_text("utf-8")
+    return frozenset(tomllib.loads(text)["flags"].split())
+
+
 _TITLE = pattern_on_demand(
     r"(?i)^(?:dr|prof|mr|mrs|ms|miss|herr|frau|fr|hr|sr|sra|srta|mme|mlle|m|dott|dottssa|sig|dhr|"
     r"mevr|mw|pan|pani|ing|mag|judge|sir|lady|don|padre|pfarrer|"

@@ -57,6 +57,7 @@ __all__ = [
     "without_accents",
     "words_of",
     "words_of_languages",
+    "words_told",
 ]
 
 
@@ -373,6 +374,11 @@ _QUOTED = pattern_on_demand(r'"([^"]*)"')
 @cache
 def _document() -> Document:
     return words_document(files("voile.schema").joinpath("words.toml").read_text("utf-8"))
+
+
+def words_told(of: str) -> tuple[str, ...]:
+    """The words of ``words.toml`` for something that columns hold, such as "latitude"."""
+    return tuple(_document()["words"][of])
 
 
 @cache

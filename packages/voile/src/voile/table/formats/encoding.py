@@ -15,6 +15,7 @@ from __future__ import annotations
 import codecs
 import io
 import re
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import field, replace
 from itertools import islice
@@ -182,7 +183,7 @@ def _guessed_encoding(text: Utf8Text) -> str:
     if _has_letters_of("cp932", specimen):
         return "cp932"
     best = charset_normalizer.from_bytes(specimen).best()
-    guess = best.encoding if best else _eastern_codepage(specimen)
+    guess = best.encoding if best else _eastern_codepage(specimen) or _codepage_of_script(specimen)
     if guess is None:
         raise TableError(
             f"{text.name}: the encoding of the text cannot be told; save the file as UTF-8"
@@ -242,6 +243,42 @@ def _has_letters_of(page: str, specimen: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return len(re.findall(_EASTERN[page], read)) > _TOLD_BY * len(read)
+
+
+_SCRIPTS = {
+    "[\u0370-\u03ff]": ("cp1253", "iso8859_7"),
+    "[\u0400-\u04ff]": ("cp1251", "koi8_u", "iso8859_5", "cp866"),
+    "[\u05d0-\u05ea]": ("cp1255", "iso8859_8"),
+    "[\u0600-\u06ff]": ("cp1256", "iso8859_6"),
+    "[\u0e00-\u0e7f]": ("cp874",),
+}
+"""Letters of scripts with a small alphabet, and code pages that hold them beside ASCII."""
+_SCRIPT_TOLD_BY = 0.9
+
+
+def _codepage_of_script(specimen: bytes) -> str | None:
+    """The code page of a script in which most words are written as words are; or None.
+
+    All bytes are text in it, and nearly all letters beyond ASCII are of the script.  Of Greek and
+    Cyrillic some are capitals and some small, and of both a word is all or begins with a capital;
+    no word of Thai begins with the sign of a vowel that stands above or below another letter.
+    """
+    found: dict[str, tuple[int, int]] = {}
+    for letters, pages in _SCRIPTS.items():
+        for page in (one for one in pages if _holds(one, specimen)):
+            beyond = re.sub(r"[\x00-\x7f]+", " ", specimen.decode(page))
+            words = re.findall(f"{letters}+", beyond)
+            told = sum(map(len, words))
+            cased = any(map(str.isupper, beyond)) == any(map(str.islower, beyond))
+            if cased and told >= _SCRIPT_TOLD_BY * len(beyond.replace(" ", "")):
+                found[page] = (sum(not _is_word(word) for word in words), -told)
+    return min(found, key=lambda page: found[page], default=None)
+
+
+def _is_word(text: str) -> bool:
+    """Whether letters are all small, all capitals, or all but the first, or have neither."""
+    usual = {text.lower(), text.upper(), text[:1].upper() + text[1:].lower()}
+    return text in usual and not unicodedata.category(text[0]).startswith("M")
 
 
 _ALPHABETS = {
