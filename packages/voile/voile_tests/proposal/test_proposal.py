@@ -355,14 +355,18 @@ def test_a_short_name_of_a_survey_weight_is_told(name: str, tmp_path: Path) -> N
 def test_one_word_for_weights_of_bodies_and_of_surveys_is_told_by_its_values(
     low: float, high: float, tmp_path: Path
 ):
-    """A Polish "waga" of 80 kilograms is known to others; one of .5 or 3,000 weighs rows."""
+    """A Polish "waga" of 80 kilograms is known to others; one of .5 or 3,000 weighs rows.
+
+    One of .5 does not say how many people a row stands for, which the plan's ``weight`` does.
+    """
     step = (high - low) / 60
     text = _survey(
         tmp_path,
         "sex,age,waga",
         lambda n: f"{'fm'[n % 2]},{20 + n % 50},{low + step * (n % 60):.1f}",
     )
-    assert ('weight = "waga"' in text) is (low != 80)
+    assert ('weight = "waga"' in text) is (low == 1000)
+    assert ('"waga",' in text) is (low == 80)
 
 
 def test_nothing_else_is_proposed_where_nothing_fits(tmp_path: Path) -> None:

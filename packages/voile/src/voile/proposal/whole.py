@@ -151,8 +151,9 @@ class Proposal:
 
     @property
     def weight(self) -> ColumnProposal | None:
-        """The column of survey weights, where risk in the population is told; the first of some."""
-        return next((one for one in self.columns if one.why == _WEIGHS), None)
+        """The first survey weights that count people, one a row or more; none where 1 is a mean."""
+        of = (one for one in self.columns if one.why == _WEIGHS)
+        return next((one for one in of if (one.details.extremes or (0, 0))[0] >= 1), None)
 
     @property
     def person(self) -> ColumnProposal | None:
