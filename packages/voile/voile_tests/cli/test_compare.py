@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import jsonschema
 import pytest
@@ -144,3 +145,23 @@ def test_wrong_plans(desk, change, status, message):
 def test_a_comparison_needs_a_plan(desk):
     """At least one plan is to be named."""
     assert "PLAN" in desk.fails(2, "compare", desk.csv(PEOPLE), "--out", desk / "out")
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("undrawn")
+def test_what_is_not_met_of_a_policy_has_its_figure_and_what_may_help(desk, call):
+    """For each study; what figures decide alone, since nobody has confirmed anything."""
+    policy = desk.file(
+        'name = "office"\nsource = "board"\n[[criteria]]\nkind = "group-size"\nleast = 40\n'
+        '[[criteria]]\nkind = "assumptions"\n',
+        "policy.toml",
+    )
+    done = desk.run(*call, "--policy", policy, "--seed", 1)
+    assert done.status == 0, done.stderr
+    document = json.loads((desk / "out" / "comparison.json").read_text())
+    told = [point["unmet"] for point in document["points"] if point["record"]]
+    assert len(told) == 2
+    for (one,) in told:
+        assert one.startswith("at least 40 persons share their quasi-identifiers (k): ")
+        assert re.search(r"\(k\): \d+ rows of the smallest of \d+ groups", one)
+        assert ". What may help: try k = 40" in one

@@ -208,6 +208,7 @@ def _page(project: Project) -> Json:
         "units": found.get("units"),
         "roles": ROLES,
         "doubts": found.get("rows_as_persons", []),
+        "notes": found.get("notes", []),
         "first": found.get("first", []),
         "files": project.other_files,
         "marks": _marks_written(project.plan_text),

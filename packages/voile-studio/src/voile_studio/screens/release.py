@@ -201,20 +201,27 @@ def _series_page(project: Project, plan: Plan | None) -> Json:
         "of_values": method is not None and any(method.parameters.get(key) for key in _OF_VALUES),
         "follows_rows": plan is not None and _follows_rows(plan) and plan.roles.unit is not None,
         "units_in_series": units if takes else "",
-        "columns": columns_of(project),
+        "columns": _without_repeats(project) or columns_of(project),
         "key": (method.parameters.get("record_key") if method else None)
         or (plan.roles.person if plan else None),
     }
 
 
+def _without_repeats(project: Project) -> list[str]:
+    """The columns of which each row has a value of its own, by which a series can follow rows."""
+    found = found_in(project)
+    return [
+        str(one["name"])
+        for one in found.get("columns", ())
+        if one["distinct"] == found["rows"] and not one["missing"]
+    ]
+
+
 def _next_name(series: str) -> str:
     """The name of a series that takes the place of another: "visits-2" after "visits"."""
     name, _, number = series.rpartition("-")
-    return (
-        f"{name}-{int(number) + 1}"
-        if name and number.isdecimal() and len(number) < 3
-        else f"{series}-2"
-    )
+    counts = bool(name) and number.isdecimal() and len(number) < 3  # and is no year
+    return f"{name}-{int(number) + 1}" if counts else f"{series}-2"
 
 
 _OF_VALUES = ("l", "t", "criteria")
@@ -253,11 +260,7 @@ def _has_one_row(project: Project, plan: Plan) -> bool:
 
     By the values of the column, which were counted whatever its role was then.
     """
-    found = found_in(project)
-    return plan.roles.household is None and any(
-        one["name"] == plan.roles.person and not one["missing"] and one["distinct"] == found["rows"]
-        for one in found.get("columns", [])
-    )
+    return plan.roles.household is None and plan.roles.person in _without_repeats(project)
 
 
 def _begin_series(project: Project, digest: str, said: Json) -> None:

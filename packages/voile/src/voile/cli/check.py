@@ -253,13 +253,4 @@ def _show_remedies(verdict: Verdict, case: Case) -> None:
 
 
 def _row(ruling: Ruling) -> list[object]:
-    return [ruling.told, ruling.asks, _figure(ruling), ruling.why]
-
-
-def _figure(ruling: Ruling) -> str:
-    if ruling.value is None or ruling.low is None or ruling.high is None:
-        return ""
-    value = f"{ruling.value:.4g}"
-    return (
-        value if ruling.low == ruling.high else f"{value} ({ruling.low:.3g} to {ruling.high:.3g})"
-    )
+    return [ruling.told, ruling.asks, ruling.figure, ruling.why]

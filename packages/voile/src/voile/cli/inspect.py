@@ -147,6 +147,7 @@ def _inspect_command(
     if as_json:
         document: Json = {
             "rows": table.rows,
+            "notes": [*table.notes],
             "columns": [asdict(profile) for profile in profiles],
             "exposure": exposed.document(assumed=not columns),
             **further,
@@ -169,6 +170,7 @@ def look_document(table: Inspected, plan: Plan | None, values: int, rows: int) -
     exposed = _Exposure.of(table, columns or _telling(profiles), found.units)
     return {
         "rows": table.rows,
+        "notes": [*table.notes],
         "columns": [asdict(profile) for profile in profiles],
         "exposure": exposed.document(assumed=not columns),
         **found.document(),

@@ -21,7 +21,7 @@ from voile.audit.record import COPYING, RE_IDENTIFICATION
 from voile.policy.case import Case, FileDocument
 from voile.policy.criteria.measured import asked
 from voile.policy.criteria.risks import Copies, ReIdentified, ThreeRisks, WorstOff
-from voile.policy.remedies import HUMAN
+from voile.policy.remedies import HUMAN, remedy_text
 from voile.policy.ruling import (
     ASSUMPTIONS,
     Ruling,
@@ -226,14 +226,22 @@ class PolicyJudge:
     stated: StatedPolicy
 
     def __call__(self, release: Release, record: StudyRecord) -> tuple[str, ...]:
-        """By their words."""
+        """By their words, each with its figure, and what may help."""
         rulings = rulings_unwritten(release, record, self.stated)
-        return tuple(one.asks for one in rulings if not one.passed)
+        parameters = {k: v for k, v in record.plan["method"].items() if k != "name"}
+        return tuple(_told(one, parameters) for one in rulings if not one.passed)
 
     @property
     def risks(self) -> frozenset[str]:
         """The risks of a rehearsal that are to be counted for it."""
         return frozenset(risks_asked(self.stated.policy.criteria))
+
+
+def _told(ruling: Ruling, parameters: Document) -> str:
+    """A criterion that is not met, with its figure, and what may help."""
+    found = " ".join(one for one in (ruling.figure, ruling.why) if one)
+    help_ = remedy_text(ruling, parameters)
+    return f"{ruling.asks}{': ' if found else ''}{found}. What may help: {help_}"
 
 
 def risks_asked(criteria: Sequence[object]) -> Iterator[str]:

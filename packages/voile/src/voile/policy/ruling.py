@@ -167,6 +167,14 @@ class Ruling:
         return "STRADDLES" if within else "FAIL"
 
     @property
+    def figure(self) -> str:
+        """The figure with its interval; empty where there is none."""
+        if self.value is None or self.low is None or self.high is None:
+            return ""
+        value = f"{self.value:.4g}"
+        return value if self.low == self.high else f"{value} ({self.low:.3g} to {self.high:.3g})"
+
+    @property
     def label(self) -> str:
         """What it rests on, as ``tally_of`` counts it."""
         if self.kind in CONFIRMED and self.told in {"pass", "FAIL"}:
