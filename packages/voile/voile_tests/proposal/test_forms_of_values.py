@@ -387,6 +387,7 @@ def test_the_form_of_values_wins_over_a_name_that_means_groups(tmp_path, name):
 
 STILL_GROUPS = {
     "level": ("BSc", "MSc", "PhD"),
+    "result": ("A*", "A", "B", "C"),
     "solution": ("NaCl", "KCl", "none"),
     "occupation": ("Software Engineer", "Nurse Practitioner", "Sr. Analyst", "Truck Driver"),
     "diagnosis": ("Type 2 Diabetes", "Hepatitis B", "COVID-19", "E. coli infection"),

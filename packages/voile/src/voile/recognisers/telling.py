@@ -57,7 +57,8 @@ _FORMS: Mapping[str, re.Pattern[str]] = {
     "long texts": re.compile(r"(?s:.{1000})"),  # reading on takes as long as their square
     "names of persons": re.compile(
         r"(?<!\S)c/o \w"
-        r"|^[^\W\d_]{1,3}[*\uff0a\u25cb\u25cf\u2731\u00d7]{1,4}[^\W\d_]{0,3}$"  # masked within
+        r"|^[^\W\d_]{1,3}[*\uff0a\u25cb\u25cf\u2731\u00d7]{1,4}[^\W\d_]{1,3}$"  # masked within
+        r"|^[\u3400-\u9fff\uac00-\ud7af][*\uff0a\u25cb\u25cf]{1,3}$"  # "A*" is a grade
     ),
     "addresses of people in networks": re.compile(r"@[^\W\d_]|(?<!\w)[a-z]{3,}\.[a-z]{1,2}(?!\S)"),
     "telephone numbers": re.compile(
