@@ -555,3 +555,10 @@ def test_what_somebody_has_done_names_one_of_the_staff(tmp_path, name):
     """By logins and initials, however few."""
     text = _text(tmp_path, **{name: [("hs02", "mk01", "rko")[r % 3] for r in range(ROWS)]})
     assert name not in _published(text)
+
+
+@pytest.mark.parametrize("values", [("cash", "card", "bank"), ("gas", "oil", "wood")])
+def test_by_what_something_is_done_is_none_of_the_staff(tmp_path, values):
+    """How it was paid, and what heats."""
+    text = _text(tmp_path, **{"done by": [values[r % 3] for r in range(ROWS)]})
+    assert "done by" in _published(text)

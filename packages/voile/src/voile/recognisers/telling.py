@@ -503,7 +503,7 @@ def are_answers(texts: Sequence[str]) -> bool:
 
 _BY = frozenset({"by", "von", "durch", "door", "par", "por", "av", "af", "od", "przez", "da", "de"})
 """Words behind what somebody has done: coded by, modifié par."""
-_LOGIN = re.compile(r"[^\W\d_]{2,6}\d{0,3}")
+_LOGIN = re.compile(r"[^\W\d_]{2,6}\d{1,3}|[^\W\d_]{2,3}")
 
 
 def of_staff(name: str, texts: Sequence[str]) -> str | None:
@@ -512,7 +512,8 @@ def of_staff(name: str, texts: Sequence[str]) -> str | None:
     Where the name says nothing but who, words that are none of groups are names, however few.
     """
     words = words_of(name)
-    if len(words) > 1 and words[-1] in _BY and share_of(texts, _LOGIN.fullmatch) > ALONE:
+    logins = share_of(texts, _LOGIN.fullmatch) > ALONE > share_of(texts, _is_of_groups)
+    if len(words) > 1 and words[-1] in _BY and logins:
         return "codes of single persons of the staff"
     inflected = [word[:end] for word in words if len(word) >= _INFLECTED for end in (-1, -2)]
     if not fits(_staff_words(), [*words, *inflected]):
