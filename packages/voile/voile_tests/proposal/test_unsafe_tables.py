@@ -562,3 +562,17 @@ def test_by_what_something_is_done_is_none_of_the_staff(tmp_path, values):
     """How it was paid, and what heats."""
     text = _text(tmp_path, **{"done by": [values[r % 3] for r in range(ROWS)]})
     assert "done by" in _published(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("産業医", ("大野", "森下")),
+        ("Nama Ibu Kandung", ("Kartini", "Painem", "Rukiyah")),
+        ("ΠΑΤΡ.", ("Κων.", "Γεωρ.", "Δημ.")),
+    ],
+)
+def test_few_names_of_others_are_left_out(tmp_path, name, values):
+    """Of the doctor of a firm, of mothers and of fathers."""
+    text = _text(tmp_path, **{name: [values[r % len(values)] for r in range(ROWS)]})
+    assert name not in _published(text)

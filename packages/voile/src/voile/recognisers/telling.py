@@ -185,7 +185,10 @@ _STREET = re.compile(r"(?:[^\W\d_A-Za-z]{2,} ){2,}\d{1,4}")
 _INITIALS = re.compile(r"[^\W\d_]{2,3}|(?:[^\W\d_]\.[ -]{0,2}){1,3}[^\W\d_]\.?")
 _MIXED = re.compile(r"[A-Z][a-z]{0,2}[A-Z][a-z]{1,2}")
 """Letters of a given and of a family name: "AnLi", "ESu"."""
-_CODE_OF_STAFF = re.compile(r"(?:[^\W\d_]{0,5}|№)[ ./_-]?\d{2,7}|[^\W\d_A-Za-z]{1,4}")
+_CODE_OF_STAFF = re.compile(
+    r"(?:[^\W\d_]{0,5}|№)[ ./_-]?\d{2,7}"
+    r"|[^\W\d_A-Za-z\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{1,4}"  # there two are a name
+)
 _FEW_OF_STAFF = 4
 _INFLECTED = 7
 """Letters of a word from which on the last one or two may be its case: "инспектора"."""
@@ -512,8 +515,9 @@ def of_staff(name: str, texts: Sequence[str]) -> str | None:
     Where the name says nothing but who, words that are none of groups are names, however few.
     """
     words = words_of(name)
-    logins = share_of(texts, _LOGIN.fullmatch) > ALONE > share_of(texts, _is_of_groups)
-    if len(words) > 1 and words[-1] in _BY and logins:
+    logins = share_of(texts, _LOGIN.fullmatch) >= ALONE / 2
+    by = len(words) > 1 and words[-1] in _BY and share_of(texts, _is_of_groups) < _SOME_GROUPS
+    if by and logins:
         return "codes of single persons of the staff"
     inflected = [word[:end] for word in words if len(word) >= _INFLECTED for end in (-1, -2)]
     if not fits(_staff_words(), [*words, *inflected]):
