@@ -41,6 +41,9 @@ def proposed(rows: list[list[Any]]) -> dict[str, object]:
         ([["n", "age", "pay"], ["", "years", "EUR"], ["a", "3", "4"], ["b", "5", "6"]],
          {"header": [1, 2]}),
         (BODY, {"header": "none"}),
+        ([["Unnamed: 0", *NAMES, "remark"], *[[f"{n}", *row, None] for n, row in enumerate(BODY)]],
+         {}),
+        ([["Unnamed: 0", *NAMES], *[[f"{n}", *row[:3], None] for n, row in enumerate(BODY)]], {}),
         ([[*row[:3], None, f"0{n}-02-2024 13:49"] for n, row in enumerate(BODY, 1)]
          + [[*row, f"0{n}-03-2024 09:12"] for n, row in enumerate(BODY, 1)], {"header": "none"}),
         ([row[2:] for row in BODY], {"header": "none"}),

@@ -79,6 +79,7 @@ _COMMA = re.compile(r"[+-]?\d+,\d+")
 _POINTED = re.compile(r"[+-]?\d+\.\d+")
 _STATED = re.compile(r"[^:\uff1a]+[:\uff1a]\s*\S.*")
 """What a title says of a table, such as "unit: EUR"; no name of columns does."""
+_UNNAMED = re.compile(r"Unnamed: \d+(?:_level_\d+)?")
 _ENOUGH = 20
 _EITHER = re.compile(r"[+-]?\d{1,3},\d{3}")
 _FORMS: tuple[tuple[re.Pattern[str], Decimals | None, Thousands], ...] = (
@@ -206,12 +207,16 @@ def _is_wide(rows: Sequence[Row], place: int, width: int) -> bool:
     if filled < max(1, _WIDE * width):
         return False
     alone = place + 1 == len(rows) or rows[place + 1][0] > rows[place][0] + 1
-    return filled == width or not (alone or _says_of_table(rows[place][1]))
+    return filled >= width or not (alone or _says_of_table(rows[place][1]))
 
 
 def _says_of_table(cells: Sequence[str | None]) -> bool:
-    """Whether a row says something of the table, such as its unit, and names no columns."""
-    return any(_STATED.fullmatch(cell or "") and not _is_figure(cell) for cell in cells)
+    """Whether a row says something of the table, such as its unit, and names no columns.
+
+    A day with a time is none of that, nor what pandas calls a column without a name.
+    """
+    stated = [cell for cell in cells if _STATED.fullmatch(cell or "") and not _is_figure(cell)]
+    return any(not _UNNAMED.fullmatch(cell or "") for cell in stated)
 
 
 def _width(rows: Sequence[Row]) -> int:
