@@ -338,6 +338,17 @@ def test_a_series_begins_with_a_button(project: Project) -> None:
     assert project.plan_text == PLAN
 
 
+def test_what_a_series_does_not_keep_is_not_offered_on_try(project: Project) -> None:
+    """Closeness to all rows is not kept of those who are left; outside of a series it is tried."""
+    visitor = Visitor(project.start.folder)
+    project.keep_plan(PLAN)
+    assert 'name="generalization.t"' in visitor.get("/p/people/try").text
+    project.keep_plan(PLAN + 'series = "yearly"\nrecord_key = "illness"\n')
+    page = visitor.get("/p/people/try").text
+    assert 'name="generalization.t"' not in page
+    assert 'name="generalization.l"' in page
+
+
 @pytest.mark.slow
 def test_no_series_is_offered_where_the_plan_names_persons(project: Project) -> None:
     """Its rows could not be followed; the page says why, and the form is refused."""

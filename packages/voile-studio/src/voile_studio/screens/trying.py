@@ -251,6 +251,7 @@ def _page(project: Project, risk: str) -> Json:
     return {
         "explorable": wrong is None and plan is not None and plan.method is not None,
         "series": (plan.method.parameters.get("series") or "") if plan and plan.method else "",
+        "own": plan.method.name if plan and plan.method else "",
         "risks": {name: told for each in done for name, told in _risks_of(each).items()},
         "risk": next((each.risk for each in done), ""),
         "cards": method_cards(),

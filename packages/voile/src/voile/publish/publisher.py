@@ -53,6 +53,8 @@ class Parameter:
     needed: bool = True
     sets: bool = False
     """Whether it takes sets of published columns, and no numbers."""
+    in_series: bool = True
+    """Whether a series of the method keeps it."""
 
 
 @dataclass(frozen=True)

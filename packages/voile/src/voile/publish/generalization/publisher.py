@@ -354,6 +354,7 @@ class Generalization(SingleRelease):
                     (),
                     "how far sensitive values in a group may be from those of all, 0 to 1",
                     needed=False,
+                    in_series=False,
                 ),
             ),
         ),
