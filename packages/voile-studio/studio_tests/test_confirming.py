@@ -441,6 +441,15 @@ def test_values_of_ones_own_are_told_where_they_are_published(tmp_path: Path) ->
     page = visitor.get("/p/grants/plan").text
     assert told in page
     assert "Hide one number in groups" in page
+    both = PLAN.replace('["age"]', "[]").replace(
+        "[roles]\n", '[roles]\nsensitive = ["grant_eur", "age"]\n'
+    )
+    project.keep_plan(both)
+    page = visitor.get("/p/grants/plan").text
+    assert told in page
+    assert "Hide one number in groups" not in page, "it hides one, and here are two"
+    project.keep_plan(PLAN.replace("[roles]\n", '[roles]\nsensitive = ["grant_eur"]\n'))
+    page = visitor.get("/p/grants/plan").text
     assert [f'id="bounds-{index}"' in page for index in (0, 1)] == [True, True]
     project.keep_plan(PLAN.replace("[roles]\n", '[roles]\nidentifiers = ["grant_eur"]\n'))
     page = visitor.get("/p/grants/plan").text
