@@ -310,6 +310,7 @@ def test_how_much_likelier_the_nearest_rows_are_is_that_of_all_pairs() -> None:
     assert found == pytest.approx(np.array(wanted), rel=1e-4)
 
 
+@pytest.mark.slow
 def test_rows_are_likelier_with_who_was_copied_but_in_part_and_with_nobody_of_others() -> None:
     """Of a fifth whose rows were drawn anew in a third of the cells; equal chances elsewhere.
 

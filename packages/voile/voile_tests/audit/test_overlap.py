@@ -69,6 +69,7 @@ def test_few_different_values_still_tell_the_same_file() -> None:
     assert _shared_people(own, own.sample(fraction=1, shuffle=True, seed=1), ()) is not None
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not CENSUS.is_dir(), reason="the shared census data are not here")
 def test_people_of_a_survey_are_told_from_each_other_and_from_themselves() -> None:
     """Another year and 20 random halves are true controls; ids and a moved column hide nobody."""

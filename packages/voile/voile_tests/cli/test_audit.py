@@ -76,6 +76,7 @@ def test_a_record_is_read_back_as_it_was(files: Path) -> None:
     assert {column["shown"] for column in record.columns} == {"synthetic"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("moved", "shown"),
     [("{birth} + 40", "exact"), ("{birth} + {noise}", "noisy"), ("{birth}", "exact")],

@@ -68,6 +68,7 @@ def test_what_a_policy_says_of_the_recipient_is_asked_of_humans_and_shown(synthe
     assert "A lawyer must still decide: whether the data" in shown
 
 
+@pytest.mark.slow
 def test_the_worst_of_what_others_know_counts_and_is_named(copied: Path, tmp_path: Path) -> None:
     """An employer who knows hours and schools finds nearly everybody of an untouched copy."""
     stated = policy(tmp_path, 'kind = "re-identification"\nmost = 0.2')

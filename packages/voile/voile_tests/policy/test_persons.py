@@ -6,6 +6,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import polars as pl
+import pytest
 
 from voile.policy.case import Case
 from voile.policy.criteria.groups import ClosenessCriterion, DiversityCriterion, GroupSize
@@ -23,6 +24,7 @@ STAYS = pl.DataFrame(
 )
 
 
+@pytest.mark.slow
 def test_what_is_promised_of_persons_meets_a_policy(tmp_path: Path) -> None:
     """Persons with several rows: l and t are those of the release, and no more than it promises."""
     plan = parse_plan(

@@ -38,6 +38,7 @@ def _right(column: ColumnProposal, truth: str) -> bool:
     return column.role in roles.split("|") and column.kind in kinds.split("|")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TRUTH)
 def test_columns_of_real_tables_are_told_as_by_hand(name: str) -> None:
     """At least nine of ten columns have the role and kind that were written by hand before.
