@@ -111,6 +111,7 @@ def test_a_digest_tells_maps_apart() -> None:
     assert len({one.digest, other.digest, random_network(6).digest}) == 3
 
 
+@pytest.mark.slow
 def test_beijing(shared_data) -> None:  # type: ignore[no-untyped-def]
     """In the middle 20 roads lie within some hundred metres, far out within a kilometre."""
     from voile_geo.roads.reading import read_roads  # noqa: PLC0415

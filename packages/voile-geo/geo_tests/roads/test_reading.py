@@ -89,6 +89,7 @@ def test_tables_of_edges_are_read(tmp_path: Path, names: tuple[str, str]) -> Non
     assert read_roads(edges).length[0] == pytest.approx(111.4, abs=0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "nodes", "edges"),
     [

@@ -74,6 +74,7 @@ def test_a_map_is_written_and_told_of(city: Path, capsys: pytest.CaptureFixture[
     assert "OpenStreetMap contributors" in said
 
 
+@pytest.mark.slow
 def test_names_of_streets_and_places_are_taken_along(
     city: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -111,6 +111,7 @@ def test_the_heuristic_is_near(adult: PrivateTable) -> None:
     assert 0.313713036 < solution.loss < 0.5
 
 
+@pytest.mark.slow
 def test_every_node_is_counted_exactly(adult: PrivateTable) -> None:
     """The rows in groups of five or more, at all 12,960 nodes, and at ten of them by sorting."""
     problem = problem_of(adult, 0, KAnonymity(5))

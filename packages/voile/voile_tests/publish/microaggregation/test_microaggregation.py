@@ -53,6 +53,7 @@ def _people(rows: int = 90, seed: int = 3) -> pl.DataFrame:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [3, 5, 10])
 def test_the_losses_on_the_reference_data_are_those_of_sdcmicro(shared_data: Path, k: int) -> None:
     """MDAV loses what sdcMicro's loses, to nine digits, and V-MDAV no more."""
