@@ -119,13 +119,15 @@ def confirmed_before(
     The number of that release, the role, and the statements, in the same words; not those that
     anything contradicts, then or now.  None where there is nothing.
     """
+    again = [one.says for one in statements if not (one.ticked or one.contradiction)]
+    if not again:
+        return None
     earlier = [one for one in project.numbered("releases") if one.name < folder.name]
     signed = next((one for one in earlier if _is_signed(one) and project.stands(one)), None)
     if signed is None:
         return None
     before = [one for one in asked_statements(project, signed) if one.ticked]
     said = {one.says for one in before if not one.contradiction and KNOWING not in one.by}
-    again = [one.says for one in statements if not (one.ticked or one.contradiction)]
     found = tuple(one for one in again if one in said)
     return (signed.name, role_of(before), found) if found else None
 

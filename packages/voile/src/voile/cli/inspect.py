@@ -146,10 +146,7 @@ def _inspect_command(
         say(f"voile: {note}")
     if as_json:
         document: Json = {
-            "rows": table.rows,
-            "notes": [*table.notes],
-            "columns": [asdict(profile) for profile in profiles],
-            "exposure": exposed.document(assumed=not columns),
+            **_counted(table, profiles, exposed, assumed=not columns),
             **further,
             **({"population_risk": asdict(at_risk)} if at_risk else {}),
             **({"suggestions": [asdict(one) for one in suggestions]} if suggesting else {}),
@@ -169,12 +166,21 @@ def look_document(table: Inspected, plan: Plan | None, values: int, rows: int) -
     columns = _named(None, plan)
     exposed = _Exposure.of(table, columns or _telling(profiles), found.units)
     return {
+        **_counted(table, profiles, exposed, assumed=not columns),
+        **found.document(),
+        **_spread(table, plan, values, rows, exposed.sizes),
+    }
+
+
+def _counted(
+    table: Inspected, profiles: Sequence[ColumnProfile], exposed: _Exposure, *, assumed: bool
+) -> Json:
+    """What every look at a table tells of it, and how its file was read."""
+    return {
         "rows": table.rows,
         "notes": [*table.notes],
         "columns": [asdict(profile) for profile in profiles],
-        "exposure": exposed.document(assumed=not columns),
-        **found.document(),
-        **_spread(table, plan, values, rows, exposed.sizes),
+        "exposure": exposed.document(assumed=assumed),
     }
 
 

@@ -206,11 +206,10 @@ def _with_families(columns: list[ColumnProposal]) -> list[ColumnProposal]:
 def _with_named(columns: list[ColumnProposal]) -> list[ColumnProposal]:
     """Groups that are called after persons whom another column names, left out with a question."""
     few = [one for one in columns if one.details.profile.distinct <= FEW_PERSONS]
-    keys = [one.recognition.key if one.recognition else "" for one in few]
     told = [
         one
-        for one, key in zip(few, keys, strict=True)
-        if PERSONS in one.why or key == "person-name"
+        for one in few
+        if PERSONS in one.why or (one.recognition and one.recognition.key == "person-name")
     ]
     named_there = proper_words([text for one in told for text in one.details.sample])
 
@@ -278,7 +277,7 @@ def _with_copies(columns: list[ColumnProposal], sizes: GroupSizes | None) -> lis
 
 
 def _with_weights(columns: list[ColumnProposal]) -> list[ColumnProposal]:
-    """Without weights of a survey among what others know, where no body weighs so; see there."""
+    """With weights of a survey left out: they are nothing that others know of a person."""
     return [replace(one, role="drop", why=_WEIGHS) if one.weighs_rows else one for one in columns]
 
 

@@ -181,10 +181,16 @@ class ColumnLook:
 
 
 @cache
+def _groups_document() -> Mapping[str, str]:
+    """The words of ``groups.toml``, read once."""
+    text = files("voile.recognisers").joinpath("groups.toml").read_text("utf-8")
+    return tomllib.loads(text)
+
+
+@cache
 def _flags() -> frozenset[str]:
     """Answers yes and no, and has and has not, small."""
-    text = files("voile.recognisers").joinpath("groups.toml").read_text("utf-8")
-    return frozenset(tomllib.loads(text)["flags"].split())
+    return frozenset(_groups_document()["flags"].split())
 
 
 _TITLE = pattern_on_demand(
@@ -293,37 +299,32 @@ def listed_names() -> tuple[frozenset[str], frozenset[str]]:
 @cache
 def _words_of_groups() -> tuple[frozenset[str], frozenset[str]]:
     """Words of groups, and those that stand beside amounts."""
-    text = files("voile.recognisers").joinpath("groups.toml").read_text("utf-8")
-    document = tomllib.loads(text)
+    document = _groups_document()
     return frozenset(document["words"].split()), frozenset(document["amounts"].split())
 
 
 @cache
 def currencies() -> frozenset[str]:
     """Signs, codes and names that stand beside amounts of money, as they are written."""
-    text = files("voile.recognisers").joinpath("groups.toml").read_text("utf-8")
-    return frozenset(tomllib.loads(text)["currencies"].split())
+    return frozenset(_groups_document()["currencies"].split())
 
 
 @cache
 def measures() -> frozenset[str]:
     """Units that stand behind measures, as they are written."""
-    text = files("voile.recognisers").joinpath("groups.toml").read_text("utf-8")
-    return frozenset(tomllib.loads(text)["measures"].split())
+    return frozenset(_groups_document()["measures"].split())
 
 
 @cache
 def _places() -> frozenset[str]:
     """Names of countries, their regions and large towns, small and without accents."""
-    text = files("voile.recognisers").joinpath("groups.toml").read_text("utf-8")
-    return frozenset(" ".join(one.split()) for one in tomllib.loads(text)["places"].split(","))
+    return frozenset(" ".join(one.split()) for one in _groups_document()["places"].split(","))
 
 
 @cache
 def _subdivisions() -> tuple[frozenset[str], ...]:
     """Abbreviations of the states and provinces of a country each."""
-    text = files("voile.recognisers").joinpath("groups.toml").read_text("utf-8")
-    return tuple(frozenset(one.split()) for one in tomllib.loads(text)["subdivisions"].split(","))
+    return tuple(frozenset(one.split()) for one in _groups_document()["subdivisions"].split(","))
 
 
 def are_subdivisions(texts: Sequence[str]) -> bool:
