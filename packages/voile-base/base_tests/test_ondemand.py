@@ -37,6 +37,17 @@ def made(decorate, **options):
     return Parcel
 
 
+def inherited(decorate, **options):
+    """A class that inherits from it, with a field of its own and another default."""
+
+    @decorate(**options)
+    class Sent(made(decorate, **options)):
+        stamps: int = 5
+        name: str = "z"
+
+    return Sent
+
+
 @dataclass(frozen=True)
 class Place:
     """Where a thing stands."""
@@ -96,9 +107,10 @@ BEHAVIOUR = {
 
 @pytest.mark.parametrize("options", OPTIONS)
 @pytest.mark.parametrize("first", ["init", "repr", "eq", "hash"])
-def test_classes_behave_as_those_of_the_standard_library(options, first):
+@pytest.mark.parametrize("make", [made, inherited])
+def test_classes_behave_as_those_of_the_standard_library(make, options, first):
     """Fields, texts, equality, hashes, errors and copies, whichever method is called first."""
-    ours, theirs = made(dataclass, **options), made(standard, **options)
+    ours, theirs = make(dataclass, **options), make(standard, **options)
     assert outcome(BEHAVIOUR[first], ours) == outcome(BEHAVIOUR[first], theirs)
     for name, behave in BEHAVIOUR.items():
         assert outcome(behave, ours) == outcome(behave, theirs), name

@@ -27,11 +27,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
-from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
 from numpy.typing import NDArray
 
 from voile_base.durable import write_text
 from voile_base.errors import PlanError
+from voile_base.ondemand import on_demand
 
 __all__ = ["UNFIT", "Blocks128", "Draws", "Key", "Randomness", "parts"]
 
@@ -50,8 +50,15 @@ _CHUNK = 1 << 13
 
 # What draws, for annotations: few calls need NumPy's generators, which load by themselves.
 if TYPE_CHECKING:
+    from cryptography.hazmat.primitives import ciphers
+    from cryptography.hazmat.primitives.ciphers import algorithms, modes
+
     Draws = np.random.Generator
 else:
+    # A release that draws nothing does without.
+    ciphers = on_demand("cryptography.hazmat.primitives.ciphers")
+    algorithms = on_demand("cryptography.hazmat.primitives.ciphers.algorithms")
+    modes = on_demand("cryptography.hazmat.primitives.ciphers.modes")
     Draws = "numpy.random.Generator"
 
 
@@ -150,7 +157,7 @@ class Key:
             msg = f"a key has {_SECRET_BYTES} bytes"
             raise ValueError(msg)
         self.secret = secret
-        self._single: CipherContext | None = None
+        self._single: ciphers.CipherContext | None = None
 
     def __repr__(self) -> str:
         return "Key(secret)"
@@ -196,7 +203,7 @@ class Key:
 
         For one to some thousands at a time, since the memory is new.
         """
-        encryptor = Cipher(algorithms.AES(self.secret[:16]), modes.ECB()).encryptor()  # noqa: S305 - see below
+        encryptor = ciphers.Cipher(algorithms.AES(self.secret[:16]), modes.ECB()).encryptor()
         # A block more than is drawn, which is room that the cipher asks for.
         found = np.empty((len(asked) + 1, 2), dtype="<u8")
         plain = np.ascontiguousarray(asked, dtype="<u8").data.cast("B")
@@ -206,7 +213,7 @@ class Key:
     def block(self, first: int, second: int) -> tuple[int, int]:
         """128 pseudorandom bits for one pair of words: what ``blocks`` draws, for a live stream."""
         if self._single is None:
-            self._single = Cipher(algorithms.AES(self.secret[:16]), modes.ECB()).encryptor()  # noqa: S305 - see below
+            self._single = ciphers.Cipher(algorithms.AES(self.secret[:16]), modes.ECB()).encryptor()
         drawn = self._single.update(first.to_bytes(8, "little") + second.to_bytes(8, "little"))
         return int.from_bytes(drawn[:8], "little"), int.from_bytes(drawn[8:], "little")
 
@@ -220,7 +227,7 @@ class Key:
         Word i is a function of the key and of i alone: AES in counter mode, two words a block.
         """
         counter = (first // 2).to_bytes(16, "big")
-        encryptor = Cipher(algorithms.AES(self.secret[:16]), modes.CTR(counter)).encryptor()
+        encryptor = ciphers.Cipher(algorithms.AES(self.secret[:16]), modes.CTR(counter)).encryptor()
         encryptor.update(bytes(8 * (first % 2)))
         drawn = np.empty(count, dtype=np.uint64)
         for part in parts(count):
@@ -242,7 +249,7 @@ class Key:
     def _encrypt_in_place(self, blocks: Blocks128) -> None:
         # ECB is the bare block cipher applied to each block: the pseudorandom function itself,
         # not a mode that hides anything.
-        encryptor = Cipher(algorithms.AES(self.secret[:16]), modes.ECB()).encryptor()  # noqa: S305
+        encryptor = ciphers.Cipher(algorithms.AES(self.secret[:16]), modes.ECB()).encryptor()
         # One small buffer for the cipher's output: fresh memory would cost ten times the cipher.
         buffer = _outputs.buffer
         for start in range(0, len(blocks), _CHUNK):

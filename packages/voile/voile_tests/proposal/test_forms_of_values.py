@@ -504,13 +504,15 @@ def test_a_text_that_holds_a_format_has_the_signs_that_are_asked_for_first(form)
 
     @given(st.from_regex(form, fullmatch=True), st.text(max_size=3))
     def has_signs(held, beside):
+        assert _may_hold(held)
         assert _may_hold(f"{beside} {held} {beside}")
 
     has_signs()
 
 
-def test_words_have_no_signs_of_a_format():
-    assert not any(map(_may_hold, ("Adm-clerical", "Priv-house-serv", "Zürich West", "")))
+def test_words_and_short_codes_have_no_signs_of_a_format():
+    words = ("Adm-clerical", "Priv-house-serv", "Zürich West", "", "00023", "ward 12", "12/7")
+    assert not any(map(_may_hold, words))
 
 
 @pytest.mark.parametrize(

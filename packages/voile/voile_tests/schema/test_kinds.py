@@ -90,6 +90,23 @@ def test_names_fit_patterns_as_file_names_do(patterns: list[str], words: list[st
     assert fits(patterns, words) == any(fnmatchcase(w, p) for w in words for p in patterns)
 
 
+@given(
+    st.lists(st.from_regex(r"[ab*]{1,3}(\+[ab?]{1,2}[*]?){1,2}", fullmatch=True), max_size=6),
+    st.lists(st.from_regex(r"[abc]{1,5}", fullmatch=True), max_size=3),
+)
+def test_names_fit_patterns_of_several_words(patterns: list[str], words: list[str]) -> None:
+    """All words of a pattern of several must stand in the name."""
+    expected = (all(any(fnmatchcase(w, p) for w in words) for p in o.split("+")) for o in patterns)
+    assert fits(patterns, words) == any(expected)
+
+
+@pytest.mark.parametrize("pattern", ["ab*", "*cd", "*bxxx*", "ab*cd", "cd+*bx*", "*"])
+def test_long_words_fit_patterns_too(pattern: str) -> None:
+    """A word that has too many parts to look each of them up is held against each pattern."""
+    assert fits([pattern], ["ab" + "x" * 100 + "cd", "cd"])
+    assert not fits(["ab", "b*", "*c", "*abc*", "cx+ab*"], ["ab" + "x" * 100 + "cd", "cd"])
+
+
 @pytest.mark.parametrize("name", ["schema/words", "recognisers/recognisers"])
 def test_lists_of_words_are_read_whole(name):
     """Every word of the package's own lists is read, as ``tomllib`` reads it."""

@@ -44,7 +44,9 @@ def toml_document(path: Path, error: type[VoileError] = InputError) -> Json:
         raise error(msg) from None
 
 
-_LIST = pattern_on_demand(r'(?m)^(\w+ *= *)\[((?:\s|,|#[^\n]*|"[^"\\\n]+")*)\]')
+_LIST = pattern_on_demand(
+    r'(?m)^(\w+ *= *)(?:\[((?:\s|,|#[^\n]*|"[^"\\\n]+")*)\]|"""\n?([^"\\]*)""")'
+)
 _WORD = pattern_on_demand(r'#[^\n]*|"([^"\n]*)"')
 _PLACEHOLDER = "e00"
 
@@ -52,15 +54,17 @@ _PLACEHOLDER = "e00"
 def words_document(text: str) -> Json:
     """What a text in TOML of ours says, of which long lists of words are most; lists are tuples.
 
-    ``tomllib`` reads such lists a character at a time, and takes ten times as long for them.
+    ``tomllib`` reads such lists, and texts of several lines, a character at a time, and takes ten
+    times as long for them.
     """
-    lists: list[tuple[str, ...]] = []
+    lists: list[tuple[str, ...] | str] = []
 
     def put_aside(found: re.Match[str]) -> str:
-        lists.append(tuple(filter(None, _WORD.findall(found[2]))))
+        text = found[3]
+        lists.append(tuple(filter(None, _WORD.findall(found[2]))) if text is None else text)
         return f"{found[1]}{len(lists) - 1}{_PLACEHOLDER}"
 
-    def number(stated: str) -> tuple[str, ...] | float:
+    def number(stated: str) -> tuple[str, ...] | str | float:
         if stated.endswith(_PLACEHOLDER):
             return lists[int(stated.removesuffix(_PLACEHOLDER))]
         return float(stated)

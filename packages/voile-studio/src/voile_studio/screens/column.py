@@ -25,7 +25,7 @@ from voile.schema.hierarchy.ranges import PERIODS
 from voile.schema.hierarchy.taxonomy import read_lines
 from voile.schema.names import UNORDERED
 from voile.schema.numbers import ExactNumbers
-from voile.schema.plan import ColumnPlan, Plan
+from voile.schema.plan import Plan
 from voile_base.durable import replace_private_file
 from voile_base.errors import InputError, PlanError, VoileError
 from voile_base.values import Json
@@ -478,7 +478,7 @@ def _preview(project: Project, line: ColumnLine) -> tuple[list[_PreviewedLevel],
         return [], f"the plan cannot be read as it is now: {told}"
     try:
         rows = values_of(project, line.name)
-        levels = plan.columns.get(line.name, ColumnPlan()).bind_hierarchy(
+        levels = plan.column(line.name).bind_hierarchy(
             line.name, _distinct_values(project, line, rows)
         )
     except VoileError as error:

@@ -477,7 +477,7 @@ def _rows_per_person(table: Inspected, plan: Plan, *, bounds_rows: bool) -> Iter
 
 def _looks(column: ColumnProposal, plan: Plan) -> Iterator[PlanDoubt]:
     """What a column looks like, where the plan says something else or nothing."""
-    name, declared = column.name, plan.columns.get(column.name, schema_plan.ColumnPlan())
+    name, declared = column.name, plan.column(column.name)
     roles, held = plan.roles, column.details.profile
     silent = roles.person is None and roles.unit is None
     if name in roles.quasi_identifiers:

@@ -73,7 +73,7 @@ from voile.models.criteria import (
 )
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
 from voile.schema.numbers import json_number
-from voile.schema.plan import ColumnPlan, Plan
+from voile.schema.plan import Plan
 from voile_base.errors import PlanError
 from voile_base.ondemand import dataclass
 from voile_base.values.value import NumberOrText, checked
@@ -283,7 +283,7 @@ class TCloseness(StatedCriterion):
             case "hierarchical":
                 if plan is None:
                     return None
-                declared = plan.columns.get(self.column, ColumnPlan())
+                declared = plan.column(self.column)
                 if declared.hierarchy is None:
                     msg = (
                         f'[method] t: distance = "hierarchical" needs a hierarchy of column '

@@ -21,7 +21,6 @@ from voile.publish.publisher import refuse_ranking, refuse_telling_quasi_identif
 from voile.release.release import Guarantee, PrivateRecord, Publication, Release
 from voile.schema.names import UNORDERED
 from voile.schema.persons import units_told
-from voile.schema.plan import ColumnPlan
 from voile.schema.roles import Protected, Roles
 from voile.table.decisions import RecodedColumn
 from voile.table.private import PrivateTable
@@ -220,7 +219,7 @@ def ranked_columns(table: PrivateTable, *, numbers: bool) -> tuple[str, ...]:
     """The quasi-identifiers whose values have ranks: ``numbers`` alone, or dates and orders too."""
     found, kinds = [], table.kinds(table.plan.roles.quasi_identifiers)
     for name, kind in kinds.items():
-        plan = table.plan.columns.get(name, ColumnPlan())
+        plan = table.plan.column(name)
         named = plan.kind in UNORDERED
         line = kind == "number" or (not numbers and kind in {"date", "datetime"})
         if (line and not named) or (not numbers and plan.order is not None):
@@ -248,7 +247,7 @@ def places_in_order(
     """
     name, values = counts.columns[place], counts.values[place]
     found = np.arange(len(values), dtype=np.int64)
-    order = table.plan.columns.get(name, ColumnPlan()).order
+    order = table.plan.column(name).order
     if order is not None:
         rank = {text: number for number, text in enumerate(order)}
         found = np.array([rank.get(text or "", -1) for text in values.texts], dtype=np.int64)

@@ -95,7 +95,6 @@ from voile.release.history import History
 from voile.release.method_claims import ShuffledValues, SwappedRanks, SwappedRecords
 from voile.release.release import Guarantee, Pay, Publication, unaccounted
 from voile.schema.names import UNORDERED
-from voile.schema.plan import ColumnPlan
 from voile.schema.roles import ColumnName, Roles
 from voile.table.decisions import ExchangedColumns, RankedColumns, Treatment
 from voile.table.private import PrivateTable
@@ -309,9 +308,7 @@ class RecordSwapping(SingleRelease):
         del history, pay
         roles = table.plan.roles
         geography = [
-            name
-            for name in roles.quasi_identifiers
-            if table.plan.columns.get(name, ColumnPlan()).kind == "geography"
+            name for name in roles.quasi_identifiers if table.plan.column(name).kind == "geography"
         ]
         carried, match = require_treated(
             table, _RECORD_SWAPPING, self.carried, self.match, "carried", "match", geography
@@ -643,7 +640,7 @@ def _explaining(table: PrivateTable, counts: CombinationCounts, at: int, name: s
     Its score, or an indicator of each value but the most frequent one; over the rows the mean is 0.
     """
     values, codes = counts.values[at], counts.codes[:, at]
-    plan = table.plan.columns.get(name, ColumnPlan())
+    plan = table.plan.column(name)
     held = np.bincount(codes, counts.rows, len(values))
     line = values.numbers is not None or values.kind in {"date", "datetime"}
     if line and plan.kind not in UNORDERED and not values.missing:

@@ -456,7 +456,7 @@ class BoundsSearch:
     def _of(cls, plan: Plan, columns: Sequence[str], share: str) -> BoundsSearch:
         part = _proportion_of(share, "[method] bounds_share")
         for name in columns:
-            declared = plan.columns.get(name, ColumnPlan())
+            declared = plan.column(name)
             stated = ("bounds", "edges", "values", "order", "hierarchy")
             known = next((key for key in stated if getattr(declared, key) is not None), None)
             if name not in plan.roles.published:

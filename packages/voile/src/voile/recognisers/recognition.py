@@ -172,11 +172,14 @@ class ListedRecogniser:
         """The texts in which a format stands; none where these are few."""
         if look.type != "text" or not self.formats:
             return []
-        versions = meaning_of(look.name) == meaning_of("firmware")
-        if self.key == "ip-address" and (versions or fits(_VERSIONS, words_of(look.name))):
-            return []  # versions of four numbers
         found = [text for text in _holding_any(look.filled) if self.finds(text)]
-        return found if len(found) >= _WITHIN * len(look.filled) else []
+        if not found or len(found) < _WITHIN * len(look.filled):
+            return []
+        if self.key == "ip-address" and (
+            fits(_VERSIONS, words_of(look.name)) or meaning_of(look.name) == meaning_of("firmware")
+        ):
+            return []  # versions of four numbers
+        return found
 
     def _is_written(self, look: ColumnLook, *, few: bool = False) -> bool:
         texts = look.filled
@@ -365,16 +368,19 @@ def _may_hold(text: str) -> bool:
 
     To compile all formats is a fortieth of a small release.
     """
-    return (
-        not _MARKS.isdisjoint(text)
-        or text.count("-") >= _JOINING_MARKS
-        or any(map(str.isdecimal, text))
-    )
+    if not _MARKS.isdisjoint(text) or text.count("-") >= _JOINING_MARKS:
+        return True
+    digits = sum(map(str.isdecimal, text))
+    return 0 < digits < len(text) and (digits >= _FEWEST_DIGITS or len(text) >= _ACCOUNT)
 
 
 _MARKS = frozenset("@:.$")
 _JOINING_MARKS = 4
 """So many as hexadecimal numbers without a digit have: aa-bb-cc-dd-ee-ff."""
+_FEWEST_DIGITS = 4
+"""Digits of the shortest day, 1/1/20."""
+_ACCOUNT = 16
+"""Letters and digits of the shortest number of an account, most of which may be letters."""
 
 
 @cache

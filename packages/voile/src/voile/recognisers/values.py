@@ -9,7 +9,6 @@ What a recogniser sees of a column: its name, counts of the whole, some differen
 from __future__ import annotations
 
 import re
-import tomllib
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, cached_property
@@ -18,6 +17,8 @@ from importlib.resources import files
 from voile.schema.names import fits, meaning_of, without_accents, words_of
 from voile.schema.persons import ALONE, FEW_PERSONS
 from voile_base.ondemand import dataclass, pattern_on_demand
+from voile_base.values import Document
+from voile_base.values.toml import words_document
 
 __all__ = [
     "LOOKS",
@@ -181,10 +182,10 @@ class ColumnLook:
 
 
 @cache
-def _groups_document() -> Mapping[str, str]:
+def _groups_document() -> Document:
     """The words of ``groups.toml``, read once."""
     text = files("voile.recognisers").joinpath("groups.toml").read_text("utf-8")
-    return tomllib.loads(text)
+    return words_document(text)
 
 
 @cache
@@ -281,7 +282,7 @@ _CODE = 4
 def common_names() -> tuple[frozenset[str], frozenset[str]]:
     """Common given and family names of persons, small and without accents."""
     text = files("voile.recognisers").joinpath("names.toml").read_text("utf-8")
-    document = tomllib.loads(text)
+    document = words_document(text)
     return frozenset(document["given"].split()), frozenset(document["family"].split())
 
 
@@ -292,7 +293,7 @@ def listed_names() -> tuple[frozenset[str], frozenset[str]]:
     So many that a column of which none is listed is hardly one of names.
     """
     text = files("voile.recognisers").joinpath("listed.toml").read_text("utf-8")
-    document = tomllib.loads(text)
+    document = words_document(text)
     return frozenset(document["given"].split()), frozenset(document["family"].split())
 
 

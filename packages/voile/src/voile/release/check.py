@@ -387,6 +387,15 @@ _CODAS = r"(?:; |\. )"
 
 
 @cache
+def _beginning(piece: str) -> str:
+    """How each sentence of a piece begins, as it is written; what begins otherwise is none of it.
+
+    An expression for each that may stand there would take longer than the rest of the check.
+    """
+    return _MARKS.split(piece, maxsplit=1)[0]
+
+
+@cache
 def _wording() -> Document:
     """The sentences of Voile's own claims."""
     found: Document = json.loads(
@@ -494,7 +503,8 @@ class _StatedWords:
         """The promises that the statement makes; None where it says something else, or less."""
         said, shared = self.guarantee["statement"], _wording()["shared"]["says"]
         for opening in shared:
-            said = re.sub(f"^{self._pattern(opening, said)}: ", "", said)
+            if said.startswith(_beginning(opening)):
+                said = re.sub(f"^{self._pattern(opening, said)}: ", "", said)
         used = []
         for part in said.split("; and "):
             promise = next((one for one in self.known if self._states(one, part)), None)
@@ -506,8 +516,12 @@ class _StatedWords:
 
     def _states(self, promise: Document, part: str) -> bool:
         """Whether a part of the statement is what a promise says, with what it may add."""
-        first = "|".join(self._pattern(one, part) for one in promise["says"])
-        more = "|".join(self._pattern(one, part) for one in promise.get("and", ()))
+        likely = [one for one in promise["says"] if part.startswith(_beginning(one))]
+        if not likely:
+            return False
+        first = "|".join(self._pattern(one, part) for one in likely)
+        added = (one for one in promise.get("and", ()) if _beginning(one) in part)
+        more = "|".join(self._pattern(one, part) for one in added)
         codas = f"(?:{_CODAS}(?:{more}))*" if more else ""
         return re.fullmatch(f"(?:{first}){codas}", part) is not None
 
@@ -534,7 +548,8 @@ class _StatedWords:
         return any(claim.get(key) is not None for claim in self.claims for key in keys)
 
     def _among(self, sentence: str, pieces: Sequence[str]) -> bool:
-        return any(re.fullmatch(self._pattern(one, sentence), sentence) for one in pieces)
+        likely = (one for one in pieces if sentence.startswith(_beginning(one)))
+        return any(re.fullmatch(self._pattern(one, sentence), sentence) for one in likely)
 
     def _pattern(self, piece: str, said: str) -> str:
         """A regular expression of a piece, whose numbers are those that ``said`` may state."""

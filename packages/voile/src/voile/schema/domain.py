@@ -153,7 +153,7 @@ def public_domain(plan: Plan, names: Sequence[str] | None = None) -> tuple[Colum
     """The domains of some columns, or of all that a plan publishes; raises ``PlanError``."""
     found = []
     for name in plan.roles.published if names is None else names:
-        declared = plan.columns.get(name, ColumnPlan())
+        declared = plan.column(name)
         try:
             found.append(_column_domain(name, declared, plan.nulls_of(name)))
         except PlanError as error:

@@ -28,7 +28,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fnmatch import translate
 from functools import cache, cached_property, lru_cache
@@ -122,6 +122,15 @@ _WORD = pattern_on_demand(rf"(?:[^\W_]|[{''.join(_SIGNS)}])+|[$\u00a2-\u00a5\u0e
 """Letters and figures, or a sign of a currency."""
 
 
+_PLAIN_WORD = pattern_on_demand(r"[^\W_]+|\$")
+"""The same of a name in ASCII, which has none of those signs: to compile them takes long."""
+
+
+def _words_in(name: str) -> list[str]:
+    """The words of a name as they stand there."""
+    return (_PLAIN_WORD if name.isascii() else _WORD).findall(name)
+
+
 DEVICE_STATE = "the state of a device or of a room, which tells nothing of a person by itself"
 """The reason of the meaning of such names in ``words.toml``."""
 
@@ -157,67 +166,99 @@ def fits(patterns: Sequence[str], words: Sequence[str]) -> bool:
 
 def _fits(forms: tuple[_Forms, _Together], words: Sequence[str]) -> bool:
     alone, together = forms
-    if not alone.whole.isdisjoint(words) or any(map(alone.fits, words)):
+    if any(map(alone.fits, words)):
         return True
-    if any(one + other in alone.whole for one, other in pairwise(words) if len(one) > 2):
+    if any(one + other in alone.every for one, other in pairwise(words) if len(one) > 2):
         return True
-    likely = (one for word in {*words, ""} for one in together.get(word, ()))
+    likely = (one for word in words for one in together.of(word)) if together.every else ()
     return any(all(any(map(part.fits, words)) for part in _parts_of(one)) for one in likely)
 
 
 class _Forms(NamedTuple):
-    """Patterns of one word: whole words, parts of words, and others, which need an expression."""
+    """Patterns of one word, and those of them that only an expression can hold against a word.
 
-    whole: frozenset[str]
-    begins: tuple[str, ...]
-    ends: tuple[str, ...]
-    within: Mapping[bool, tuple[str, ...]]
-    """Parts that stand anywhere; under True those that plain words can have."""
+    Most are looked up: a word fits few patterns, a table has few names, and there are tens of
+    thousands of patterns, which would take longer to part by their kind than a small release does.
+    """
+
+    every: frozenset[str]
     others: re.Pattern[str] | None
 
     @classmethod
-    def of(cls, patterns: Collection[str]) -> Self:
+    def of(cls, patterns: Sequence[str]) -> Self:
         """Of patterns with ``*`` and ``?``, as file names have them."""
-        marked = [p for p in patterns if not p.isalnum()]
-        wild = [p for p in marked if "*" in p or "?" in p or "[" in p]
-        parts = [(p, p.strip("*")) for p in wild]
-        others = [p for p, part in parts if not part or _WILD.search(part)]
-        parts = [(p, part) for p, part in parts if part and not _WILD.search(part)]
-        within = tuple(part for p, part in parts if p[0] == p[-1] == "*")
-        return cls(
-            frozenset(patterns).difference(wild),
-            tuple(part for p, part in parts if p[0] != "*"),
-            tuple(part for p, part in parts if p[-1] != "*"),
-            {True: tuple(filter(str.isascii, within)), False: within},
-            re.compile("|".join(map(translate, others))) if others else None,
-        )
+        others = _others(patterns)
+        expression = re.compile("|".join(map(translate, others))) if others else None
+        return cls(frozenset(patterns), expression)
 
     def fits(self, word: str) -> bool:
-        if word in self.whole or word.startswith(self.begins) or word.endswith(self.ends):
-            return True
-        within = self.within[word.isascii()]
-        if within and any(part in word for part in within):
-            return True
-        return self.others is not None and self.others.fullmatch(word) is not None
+        if len(word) > _LONG:
+            looked_up = any(_is_fitted(one, word) for one in self.every)
+        else:
+            looked_up = not self.every.isdisjoint(_patterns_of(word))
+        return looked_up or (self.others is not None and self.others.fullmatch(word) is not None)
 
 
-_WILD = pattern_on_demand(r"[*?\[]")
+class _Together(NamedTuple):
+    """Patterns of several words, by the first of them; those that are not looked up under ""."""
+
+    every: Mapping[str, Sequence[str]]
+
+    @classmethod
+    def of_patterns(cls, patterns: Sequence[str]) -> Self:
+        found: dict[str, list[str]] = {}
+        first = [one.partition("+")[0] for one in patterns]
+        others = frozenset(_others(first))
+        for pattern, word in zip(patterns, first, strict=True):
+            found.setdefault("" if word in others else word, []).append(pattern)
+        return cls(found)
+
+    def of(self, word: str) -> list[str]:
+        """Those whose first word a word may be."""
+        keys = self.every if len(word) > _LONG else ("", *_patterns_of(word))
+        return [one for key in keys for one in self.every.get(key, ())]
 
 
-_Together = Mapping[str, Sequence[str]]
-"""Patterns of several words by one of them that is written out; those without such under ""."""
+def _others(patterns: Sequence[str]) -> list[str]:
+    """Patterns that ask for more than a whole word, its beginning, its end or a part of it."""
+    lines = "\n".join(("", *patterns, ""))
+    at_ends = lines.count("\n*") + lines.count("*\n")
+    if lines.count("*") == at_ends and not any(sign in lines for sign in _OTHER_SIGNS):
+        return []
+    parts = ((one, one.removeprefix("*").removesuffix("*")) for one in patterns)
+    return [one for one, part in parts if not part or any(sign in part for sign in "*?[")]
+
+
+_OTHER_SIGNS = ("?", "[", "**", "\n*\n")
+_LONG = 64
+"""Letters of a word that has too many parts to look each of them up."""
+
+
+@lru_cache(maxsize=1 << 10)
+def _patterns_of(word: str) -> frozenset[str]:
+    """The word, and the patterns of its beginnings, its ends and its parts."""
+    ends = range(1, len(word) + 1)
+    begins = (f"{word[:end]}*" for end in ends)
+    behind = (f"*{word[-end:]}" for end in ends)
+    within = (f"*{word[start:end]}*" for end in ends for start in range(end))
+    return frozenset((word, *begins, *behind, *within))
+
+
+def _is_fitted(pattern: str, word: str) -> bool:
+    """Whether a word has the beginning, the end or the part that a pattern asks for, or is it."""
+    part = pattern.strip("*")
+    before, after = pattern.startswith("*"), pattern.endswith("*")
+    if before and after:
+        return part in word
+    return word.endswith(part) if before else word.startswith(part) if after else word == part
 
 
 @lru_cache(maxsize=1 << 12)
 def _forms_of(patterns: tuple[str, ...]) -> tuple[_Forms, _Together]:
-    """Patterns of one word at once, and those of several by a word of theirs."""
-    together: dict[str, list[str]] = {}
-    several = [one for one in patterns if not one.isalnum() and "+" in one]
-    for pattern in several:
-        parts = pattern.split("+")
-        plain = next((part for part in parts if "*" not in part and not _WILD.search(part)), "")
-        together.setdefault(plain, []).append(pattern)
-    return _Forms.of(frozenset(patterns).difference(several)), together
+    """Patterns of one word, and those of several."""
+    several = [one for one in patterns if "+" in one]
+    alone = [one for one in patterns if "+" not in one] if several else patterns
+    return _Forms.of(alone), _Together.of_patterns(several)
 
 
 @lru_cache(maxsize=1 << 12)
@@ -226,6 +267,7 @@ def _parts_of(pattern: str) -> tuple[_Forms, ...]:
     return tuple(_Forms.of([part]) for part in pattern.split("+"))
 
 
+_PLAIN_BORDER = pattern_on_demand(r"(?<=[a-z0-9])(?=[A-Z])")
 _EASTERN = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _BORDER = pattern_on_demand(
     rf"(?<=[a-z0-9])(?=[A-Z])|(?<=[{_EASTERN}])(?=[A-Za-z])|(?<=[A-Za-z])(?=[{_EASTERN}])"
@@ -238,8 +280,9 @@ def words_of(name: str) -> tuple[str, ...]:
 
     Letters of Latin beside those of Chinese, Japanese and Korean are words of their own.
     """
-    parted = _BORDER.sub(" ", without_accents(name))
-    parts = _WORD.findall(parted)
+    border = _PLAIN_BORDER if name.isascii() else _BORDER
+    parted = border.sub(" ", without_accents(name))
+    parts = _words_in(parted)
     words = (part.casefold().rstrip("0123456789") or part for part in parts)
     return tuple(piece for word in words for piece in _without_id(word))
 
@@ -272,7 +315,7 @@ def meaning_of(
     """
     written = unicodedata.normalize("NFC", name.translate(_TONES))
     whole = tuple(
-        part.casefold() for text in (without_accents(name), written) for part in _WORD.findall(text)
+        part.casefold() for text in (without_accents(name), written) for part in _words_in(text)
     )
     words = tuple(word for word in (*words_of(name), *whole) if len(word) >= shortest)
     likely = (one for one in _meanings() if kinds is None or one.kind in kinds)
@@ -320,6 +363,8 @@ def kind_of_numbered(name: str) -> Literal["geography", "code", "nominal"] | Non
 
 def without_accents(name: str) -> str:
     """A name in plain letters: ``numéro_élève`` is numero_eleve."""
+    if name.isascii():
+        return name
     name = re.sub(r"\b[Nn]r?[°º]", "nro ", name)
     apart = unicodedata.normalize("NFKD", name.translate(_PLAIN_LETTERS))
     plain = "".join(letter for letter in apart if not unicodedata.combining(letter))
@@ -345,8 +390,8 @@ def _without_id(word: str) -> tuple[str, ...]:
 @cache
 def _known_words() -> frozenset[str]:
     """The words of persons, households and meanings that are written out."""
-    patterns = (part for meaning in _meanings() for one in meaning.words for part in one.split("+"))
-    plain = (one for one in patterns if one.isalpha() and len(one) > 2)
+    patterns = " ".join(one for meaning in _meanings() for one in meaning.words)
+    plain = (one for one in patterns.replace("+", " ").split() if one.isalpha() and len(one) > 2)
     return frozenset(plain) | _lexicon()["person"] | _lexicon()["household"]
 
 
@@ -362,13 +407,12 @@ def words_of_languages() -> Mapping[str, tuple[str, ...]]:
     for name in _LANGUAGES:
         for table in folder.joinpath(f"{name}.toml").read_text("utf-8").split("\n[")[1:]:
             meant = table[: table.index(".")]
-            found.setdefault(meant, []).extend(_QUOTED.findall(table))
+            found.setdefault(meant, []).extend(table.split('"')[1::2])
     return {meant: tuple(" ".join(lines).split()) for meant, lines in found.items()}
 
 
 _LANGUAGES = ("direct", "staff", "quasi", "sensitive", "harmless")
 """Files of words of many languages; ``words.toml`` says how patterns are written."""
-_QUOTED = pattern_on_demand(r'"([^"]*)"')
 
 
 @cache

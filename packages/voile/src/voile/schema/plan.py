@@ -336,6 +336,10 @@ class ColumnPlan(ColumnFacts):
         return self.hierarchy.bind(column, values, self.bounds)
 
 
+_NOTHING_STATED = of_valid(ColumnPlan)
+"""Not validated, which would have a schema made for each release that says nothing of a column."""
+
+
 @checked(PlanError)
 @dataclass(frozen=True)
 class ColumnTable(ColumnFacts, HierarchyKeys):
@@ -428,6 +432,10 @@ class Plan:
         """Columns that a table is read with: what may be published, trajectories, and persons."""
         names = (*self.roles.published, *(self.trajectory.names if self.trajectory else ()))
         return tuple(dict.fromkeys((*names, *self.roles.named_units.values())))
+
+    def column(self, name: str) -> ColumnPlan:
+        """What is said of a column; where nothing is, a plan that says nothing."""
+        return self.columns.get(name, _NOTHING_STATED)
 
     @property
     def texts(self) -> tuple[str, ...]:

@@ -115,7 +115,7 @@ class BoundTable:
             rows, note = _typed(rows, name, plan)
             notes += [note] if note else []
         for name in used:
-            rows, note = _within_bounds(rows, name, plan.columns.get(name, ColumnPlan()))
+            rows, note = _within_bounds(rows, name, plan.column(name))
             notes += [note] if note else []
         if plan.roles.weight in used:
             _require_weights(rows, plan.roles.weight)
@@ -162,7 +162,7 @@ def _refuse_unpublishable(rows: Rows) -> None:
 
 def _typed(rows: Rows, name: str, plan: Plan) -> tuple[Rows, str | None]:
     """Rows with a column in its declared type, the declared texts missing in it, and a note."""
-    declared, missing = plan.columns.get(name, ColumnPlan()), list(plan.missing)
+    declared, missing = plan.column(name), list(plan.missing)
     if missing and _type(rows, name) == pl.String:
         rows = mapped(rows, name, lambda texts: texts.replace(missing, None), pl.String())
     if declared.dated:

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from voile.schema.hierarchy.ranges import ranks_in_order
 from voile.schema.numbers import ExactNumbers
-from voile.schema.plan import ColumnPlan, Plan
+from voile.schema.plan import Plan
 from voile.table.arrays import array_of, series_of, with_missing
 from voile.table.best_rows import (
     Batch,
@@ -424,7 +424,7 @@ def _with_ranks(rows: Rows, plan: Plan, name: str, key: str) -> Rows:
 
 
 def _order(plan: Plan, name: str) -> Sequence[str]:
-    return plan.columns.get(name, ColumnPlan()).order or ()
+    return plan.column(name).order or ()
 
 
 class _PlanReader:
@@ -467,7 +467,7 @@ class _PlanReader:
 
     def _require_bounds(self, column: pl.Series) -> None:
         """Raise ``UnusualError`` where a value lies outside its public bounds."""
-        bounds = self._plan.columns.get(column.name, ColumnPlan()).bounds
+        bounds = self._plan.column(column.name).bounds
         if bounds is None or column.null_count() == len(column):
             return
         limits, low, high = limits_of(column.dtype, bounds), column.min(), column.max()

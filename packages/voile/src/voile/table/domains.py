@@ -160,7 +160,7 @@ class _Encoder:
 
     def __init__(self, column: ColumnDomain, plan: Plan) -> None:
         self._column, self._missing = column, tuple(plan.missing)
-        self._declared = plan.columns.get(column.name, ColumnPlan())
+        self._declared = plan.column(column.name)
         self._absent = column.present if column.missing else -1
         self._starts = column.first[: column.present]
         self._places = {text: place for place, text in enumerate(column.listed or ())}

@@ -94,7 +94,7 @@ def _with_carried(rows: Rows, carried: Rows, plan: Plan, columns: Sequence[str])
     if not carried.height:
         return rows
     for name in columns:
-        declared = plan.columns.get(name, ColumnPlan())
+        declared = plan.column(name)
         rows = dated(rows, name, declared)[0] if declared.dated else rows
         rows, carried = _alike(rows, carried, name, declared)
     return rows.union(carried)

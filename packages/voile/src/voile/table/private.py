@@ -163,9 +163,7 @@ class PrivateTable(CountedTable):
         """Kind of the values of each column: number, text, boolean, date, datetime, ..."""
         if self._bound_rows is None and _can_be_scanned(self._source.rows.schema, self.plan):
             schema = self._source.rows.schema
-            declared = {
-                name: self.plan.columns.get(name, ColumnPlan()).reads_as for name in columns
-            }
+            declared = {name: self.plan.column(name).reads_as for name in columns}
             return {name: declared[name] or _kind(schema.field(name).type) for name in columns}
         return {name: _kind(self._rows.schema.field(name).type) for name in columns}
 
@@ -479,12 +477,10 @@ def _can_be_scanned(schema: pa.Schema, plan: Plan) -> bool:
         return False
     if any(types[name].is_nested() or types[name] in UNPUBLISHABLE for name in published):
         return False
-    declared = {name: plan.columns.get(name, ColumnPlan()) for name in published}
+    declared = {name: plan.column(name) for name in published}
     if any(it.dated and may_hold_dates(types[name]) for name, it in declared.items()):
         return False
-    return bool(ranking) and all(
-        _can_rank(types[name], plan.columns.get(name, ColumnPlan())) for name in ranking
-    )
+    return bool(ranking) and all(_can_rank(types[name], plan.column(name)) for name in ranking)
 
 
 def _can_rank(dtype: pl.DataType, declared: ColumnPlan) -> bool:
@@ -533,7 +529,7 @@ class ChainedTable(PrivateTable):
         Raises ``PlanError`` for what cannot be coded, ``TableError`` for NaN or an infinity.
         """
         require_finite(self._rows, column)
-        described = self.plan.columns.get(column, ColumnPlan())
+        described = self.plan.column(column)
         counted = self._rows.count([column], keep=True)
         values = distinct_values(series_of(counted.values[0]))
         found = coded_values(column, described, values, codings)

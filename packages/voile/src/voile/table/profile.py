@@ -410,7 +410,7 @@ class PlanDoubt:
 
 def _findings(rows: Rows, plan: Plan, column: str) -> Iterator[PlanDoubt]:
     """What fits badly between a column and what the plan says of it."""
-    declared = plan.columns.get(column, ColumnPlan())
+    declared = plan.column(column)
     loose = replace(declared, nulls="category", bounds=None, outside="refuse")
     alone = Plan(Roles(keep=(column,)), missing=plan.missing, columns={column: loose})
     try:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.schema.hierarchy.generalized import DistinctValues, GeneralizedValues
-from voile.schema.plan import ColumnPlan, Method, Plan
+from voile.schema.plan import Method, Plan
 from voile.schema.roles import EACH_ROW, Roles
 from voile.schema.tabulation import CellNoise, Condition, TablePlan
 from voile.table.looking import ids_in_one_form
@@ -334,7 +334,7 @@ class _Levels:
         self, plan: Plan, name: str, values: DistinctValues, codes: Indices
     ) -> tuple[str, ...]:
         """The levels of the hierarchy of a column, the coarsest first, without the total."""
-        declared = plan.columns.get(name, ColumnPlan())
+        declared = plan.column(name)
         if declared.hierarchy is None and declared.order is None:
             return ()
         bound = declared.bind_hierarchy(name, values)

@@ -71,7 +71,6 @@ from voile.release.release import (
     unaccounted,
 )
 from voile.schema.numbers import json_number, plain_text
-from voile.schema.plan import ColumnPlan
 from voile.table.decisions import Treatment
 from voile.table.private import PrivateTable
 from voile_base.errors import PlanError
@@ -235,7 +234,7 @@ class ClusteredLaplace(SingleRelease):
     def _terms(self, table: PrivateTable, column: str, contribution: Contribution) -> ColumnTerms:
         parts = contribution.rows * len(table.plan.roles.quasi_identifiers)
         assert isinstance(self.confidence, Decimal)
-        declared = table.plan.columns.get(column, ColumnPlan()).bounds
+        declared = table.plan.column(column).bounds
         if self.bounds == "public" and declared is None:
             msg = (
                 f"column {column!r} needs bounds in the plan, publicly known ones: [columns."
@@ -314,7 +313,7 @@ def _refuse_unusable(table: PrivateTable, columns: Sequence[str]) -> None:
 
 
 def _declared(table: PrivateTable, column: str) -> tuple[Decimal, Decimal] | None:
-    return table.plan.columns.get(column, ColumnPlan()).bounds
+    return table.plan.column(column).bounds
 
 
 def _share_of(epsilon: Decimal, parts: int) -> Decimal:

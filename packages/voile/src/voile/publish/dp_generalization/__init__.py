@@ -114,7 +114,7 @@ from voile.release.release import (
 )
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
 from voile.schema.numbers import json_number, plain_text
-from voile.schema.plan import ColumnPlan, Plan
+from voile.schema.plan import Plan
 from voile.table.decisions import Grouping, Treatment
 from voile.table.keeping import KeptRows
 from voile.table.private import PrivateTable
@@ -490,7 +490,7 @@ def _hierarchies_of(plan: Plan, counts: CombinationCounts) -> tuple[BoundHierarc
 
 
 def _hierarchy(plan: Plan, column: str, values: DistinctValues) -> BoundHierarchy:
-    declared = plan.columns.get(column, ColumnPlan())
+    declared = plan.column(column)
     bound = declared.bind_hierarchy(column, values)
     if declared.hierarchy or column in plan.roles.quasi_identifiers:
         return bound

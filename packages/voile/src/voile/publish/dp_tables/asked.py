@@ -54,7 +54,7 @@ from voile.release.consistent_cells import (
 from voile.release.method_claims import ClampedSums, CountedPrivately, MeasuredTable
 from voile.release.release import Guarantee
 from voile.schema.domain import ColumnDomain, public_domain
-from voile.schema.plan import ColumnPlan, Plan
+from voile.schema.plan import Plan
 from voile.table.domains import NoisyCells, SumOfNumbers, TableCounts
 from voile.table.private import PrivateTable
 from voile.table.published import PublishedTable
@@ -375,7 +375,7 @@ def _shares(text: str, stated: Sequence[str]) -> list[Decimal]:
 
 def _sum_of(plan: Plan, columns: tuple[int, ...], name: str) -> SumOfNumbers:
     """The sums of a column over a table; raises ``PlanError`` where it has no public bounds."""
-    declared = plan.columns.get(name, ColumnPlan())
+    declared = plan.column(name)
     if declared.bounds is None:
         msg = (
             f"[columns.{name}] nothing states its public bounds: the noise of a sum or a mean has "

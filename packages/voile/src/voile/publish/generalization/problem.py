@@ -65,7 +65,7 @@ from voile.publish.generalization.lattice import Levels
 from voile.release import claims
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
 from voile.schema.numbers import exact_decimal, json_number
-from voile.schema.plan import ColumnPlan, Plan
+from voile.schema.plan import Plan
 from voile.schema.roles import Protected, Roles
 from voile.table.arrays import Frame, frame_of, text_values
 from voile.table.decisions import RecodedColumn
@@ -374,7 +374,7 @@ def bound_hierarchies(
 ) -> tuple[BoundHierarchy, ...]:
     """The hierarchies of the quasi-identifiers, in their order, with the values that they have."""
     return tuple(
-        plan.columns.get(name, ColumnPlan()).bind_hierarchy(name, values[name])
+        plan.column(name).bind_hierarchy(name, values[name])
         for name in plan.roles.quasi_identifiers
     )
 

@@ -56,7 +56,6 @@ from voile.release.claims import KAnonymityClaim
 from voile.release.history import History
 from voile.release.method_claims import MicroaggregatedRows
 from voile.release.release import Guarantee, Pay, Publication, unaccounted
-from voile.schema.plan import ColumnPlan
 from voile.schema.roles import ColumnName
 from voile.table.decisions import GroupColumn, Grouping, NumberColumn, RecodedColumn, Treatment
 from voile.table.private import PrivateTable
@@ -96,7 +95,7 @@ class _Counted:
         nominal, decimals = np.zeros(len(columns), dtype=np.bool_), {}
         for place, name in enumerate(columns):
             distinct, codes = counts.values[place], counts.codes[:, place]
-            kind = table.plan.columns.get(name, ColumnPlan()).kind
+            kind = table.plan.column(name).kind
             if distinct.numbers is None or kind in {"nominal", "ordinal", "code"}:
                 nominal[place], values[:, place] = True, codes
                 continue

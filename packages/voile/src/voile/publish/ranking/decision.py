@@ -91,7 +91,7 @@ from voile.release.history import Blocks
 from voile.schema.hierarchy.generalized import DistinctValues, GeneralizedValues
 from voile.schema.hierarchy.ranges import ranks_in_order
 from voile.schema.numbers import ExactNumbers
-from voile.schema.plan import ColumnPlan, Plan
+from voile.schema.plan import Plan
 from voile.table.best_rows import ValueScores, in_one_unit
 from voile.table.decisions import RecodedColumn
 from voile.table.keeping import KeptRows
@@ -264,7 +264,7 @@ class Ranked:
         starts = np.flatnonzero(np.diff(self.group[members], prepend=-1))
         shown = []
         for j, (name, values) in enumerate(zip(counts.columns, counts.values, strict=True)):
-            declared = plan.columns.get(name, ColumnPlan())
+            declared = plan.column(name)
             codes = counts.codes[members, j]
             if name in plan.roles.ranking and declared.order is not None:
                 shown.append(_ranges(name, declared.order, values, codes, starts))
@@ -298,7 +298,7 @@ def _ranks(units: NDArray[np.generic]) -> NDArray[np.int64]:
 
 def _numbers(plan: Plan, column: str, values: DistinctValues) -> ExactNumbers:
     """The numbers that the distinct values of a ranking column stand for."""
-    order = plan.columns.get(column, ColumnPlan()).order
+    order = plan.column(column).order
     if order is not None:
         return ExactNumbers(ranks_in_order(column, order, values), 0)
     if values.numbers is None or values.missing:
@@ -501,7 +501,7 @@ def _told(top: CountedTop, ranked: Ranked, plan: Plan) -> Iterator[Sequence[Show
     found = []
     for column in ranked.shown_columns(top.counts, plan):
         values = top.counts.values[top.counts.columns.index(column.column)]
-        declared = plan.columns.get(column.column, ColumnPlan())
+        declared = plan.column(column.column)
         own = column.values is None or (column.values.texts is None and column.values.low is None)
         hierarchy = declared.bind_hierarchy(column.column, values) if own else None
         found.append(texts_of(column, values, hierarchy))
@@ -517,7 +517,7 @@ class _Boxes:
 
     def has_ends(self, name: str) -> bool:
         """Whether boxes show two numbers of a column."""
-        values, declared = self._values(name), self.plan.columns.get(name, ColumnPlan())
+        values, declared = self._values(name), self.plan.column(name)
         if values.numbers is None or (name in self.plan.roles.ranking and declared.order):
             return False
         return is_ordered(declared.bind_hierarchy(name, values), values)
@@ -538,7 +538,7 @@ class _Boxes:
     def _within(self, column: int, shown: ShownText) -> NDArray[np.bool_]:
         """Which combinations have a value between the ends that a box shows, shape (g,)."""
         name, codes = self.top.counts.columns[column], self.top.counts.codes[:, column]
-        values, order = self._values(name), self.plan.columns.get(name, ColumnPlan()).order
+        values, order = self._values(name), self.plan.column(name).order
         first, last, _ = shown
         if order is not None:
             ends = {text: pair for pair, text in range_names(name, order).items()}

@@ -27,7 +27,7 @@ from voile.release.check import GuaranteeBrokenError
 from voile.schema.hierarchy.generalized import DistinctValues
 from voile.schema.hierarchy.ranges import ranks_in_order
 from voile.schema.numbers import ExactNumbers
-from voile.schema.plan import ColumnPlan, Plan
+from voile.schema.plan import Plan
 from voile.table.best_rows import in_one_unit
 from voile.table.decisions import RecodedColumn
 from voile.table.published import GROUP, PublishedTable
@@ -122,7 +122,7 @@ class _Box:
         for name, values in zip(
             top.counts.columns, top.counts.values[: len(top.added)], strict=False
         ):
-            order = plan.columns.get(name, ColumnPlan()).order
+            order = plan.column(name).order
             if order is None:
                 sides.append(_numeric_side(shown, name, values))
             else:
@@ -191,7 +191,7 @@ def disclosure(plan: Plan, counts: CombinationCounts, shown: Sequence[RecodedCol
     spans: dict[str, Spans] = {}
     values = dict(zip(counts.columns, counts.values, strict=True))
     for name in (column.column for column in shown):
-        declared = plan.columns.get(name, ColumnPlan())
+        declared = plan.column(name)
         if name in plan.roles.ranking and declared.order is not None:
             spans[name] = "range"
         elif is_ordered(declared.bind_hierarchy(name, values[name]), values[name]):

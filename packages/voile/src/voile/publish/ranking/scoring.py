@@ -414,7 +414,7 @@ def _require_same(weighted: Collection[str], columns: tuple[str, ...]) -> None:
 
 
 def _lower(plan: Plan, column: str) -> bool:
-    return plan.columns.get(column, ColumnPlan()).better == "lower"
+    return plan.column(column).better == "lower"
 
 
 def _exact(values: ExactNumbers, measure: _GrowingFunction, weight: Fraction) -> ValueScores:

@@ -171,6 +171,7 @@ def _readings(sample: str, lines: Sequence[str], *, whole: bool) -> list[_Readin
         _read(lines, _Dialect(separator, quote, escape), whole=whole)
         for quote, escape in _quotings(sample)
         for separator in _SEPARATORS
+        if separator == "," or separator in sample  # others part nothing
     ]
     return [r for r in readings if r.dialect.quote is not None or not r.looks_quoted()]
 
