@@ -11,7 +11,7 @@ import pytest
 
 from voile.audit.common_rows import contradicted
 from voile.audit.examine import audit
-from voile.audit.foreign import renamed_columns
+from voile.audit.foreign import renamed_columns, stand_together
 from voile.audit.recognition import named_cells, recognise
 from voile.audit.record import COPYING, DOES_NOT_APPLY, ROWS_OF_PEOPLE, AuditRecord, Inquiry
 from voile.release.reading import People
@@ -139,6 +139,55 @@ def test_a_cipher_of_a_column_is_told_of_all_rows_and_of_a_sample(rows: int) -> 
     assert list(_renamed(file, original)) == ["education"]
 
 
+@pytest.mark.parametrize("share", [0.03, 0.1, 0.3])
+@pytest.mark.parametrize("others", ["people", "nobody"])
+def test_a_cipher_is_told_though_many_rows_are_others(share: float, others: str) -> None:
+    """Rows of other people under their own names, or values that were drawn from the cipher."""
+    original = people(2000, 1)
+    ciphered = original.with_columns(_next(original["education"]))
+    beside = marginals(ciphered, 8) if others == "nobody" else people(2000, 5)
+    count = round(share * 2000)
+    file = pl.concat([ciphered[count:], beside[:count]]).sample(fraction=1, shuffle=True, seed=1)
+    assert list(_renamed(file, original)) == ["education"]
+
+
+def test_a_cipher_that_tells_nothing_of_others_is_told_by_its_counts() -> None:
+    """One row in twenty is another: counts lie nearer to the original's than of people anew."""
+    draws = np.random.default_rng(1)
+    odds = draws.permutation(np.arange(1, 41) / 820)
+    original = pl.DataFrame({"code": draws.choice(40, 4000, p=odds), "sex": ["f", "m"] * 2000})
+    hidden = original.with_columns(_next(original["code"]))
+    file = pl.concat([hidden[200:], marginals(hidden, 2)[:200]])
+    assert list(_renamed(file.sample(fraction=1, shuffle=True, seed=1), original)) == ["code"]
+
+
+def _recoded(original: pl.DataFrame, share: float = 0.0) -> dict[str, str]:
+    """Sex as letters and education as numbers, of which a share of rows is drawn anew."""
+    file = original.select(
+        v=pl.col("sex").replace_strict({"f": "A", "m": "B"}),
+        w=pl.col("education").replace_strict({"none": 3, "school": 1, "college": 4, "doctor": 2}),
+    )
+    count = round(share * original.height)
+    file = pl.concat([file[count:], marginals(file, 3)[:count]])
+    return stand_together(dict(zip(file.columns, file, strict=True)), People(original))
+
+
+@pytest.mark.parametrize(("rows", "share"), [(400, 0.0), (2000, 0.005)])
+def test_recoded_columns_of_few_values_are_told_together(rows: int, share: float) -> None:
+    """Each by itself has too few values to tell it, under whatever name it stands in the file."""
+    assert _recoded(people(rows, 1), share) == {"v": "sex", "w": "education"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(8))
+def test_new_columns_of_other_people_or_drawn_ones_stand_for_none(seed: int) -> None:
+    """Their values are as often as in the same town, and not nearer."""
+    original = people(1000, seed)
+    for file in (people(1000, 100 + seed), marginals(original, seed), people(400, 200 + seed)):
+        cells = {f"v{name}": file[name] for name in ("sex", "education", "town")}
+        assert not stand_together(cells, People(original))
+
+
 def test_a_cipher_of_two_values_is_told_beside_another_column() -> None:
     """Men and women are as many here, and stand otherwise beside the trades."""
     original = pl.DataFrame(
@@ -161,8 +210,26 @@ def test_files_under_their_own_names_show_no_cipher(seed: int) -> None:
         original[draws.integers(0, 500, 500)],
         original[draws.integers(0, 500, 1500)],
         original.filter(pl.col("age") < 60),
+        original.filter(pl.col("sex") == "f"),
+        original.with_columns(original["education"].shuffle(seed=seed)),
+        original.with_columns(_redrawn(original["education"], 0.6, draws)),
+        original.sort("age", "hours").with_columns(
+            pl.col("education").gather(_within_groups(500, 5, draws))
+        ),
     ):
         assert not _renamed(file, original)
+
+
+def _redrawn(column: pl.Series, share: float, draws: np.random.Generator) -> pl.Series:
+    """Values of which a share is another one, all alike: PRAM."""
+    anew = pl.Series(draws.choice(column.unique().sort().to_numpy(), len(column)))
+    return anew.zip_with(pl.Series(draws.random(len(column)) < share), column).alias(column.name)
+
+
+def _within_groups(rows: int, size: int, draws: np.random.Generator) -> list[int]:
+    """Rows in another order within groups: values are exchanged as M-Shuffle does."""
+    groups = np.arange(rows).reshape(-1, size)
+    return draws.permuted(groups, axis=1).ravel().tolist()
 
 
 @pytest.mark.parametrize("of", ["another value", "everything", "its own value", "two values"])

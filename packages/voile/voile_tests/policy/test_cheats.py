@@ -101,6 +101,21 @@ def beside_decoys(*shown: pl.Series | pl.Expr) -> pl.DataFrame:
     return pl.concat([marginals(ORIGINAL, 3), ORIGINAL.select(shown)], how="horizontal")
 
 
+def recoded() -> pl.DataFrame:
+    """Two columns of few values under other names and codes, beside decoys of their own names."""
+    schooling = {"none": 3, "school": 1, "college": 4, "doctor": 2}
+    return beside_decoys(
+        pl.col("sex").replace_strict({"f": "A", "m": "B"}).alias("v"),
+        pl.col("education").replace_strict(schooling).alias("w"),
+    )
+
+
+def ciphered_in_part() -> pl.DataFrame:
+    """Each level of education under the name of the next, and one row in ten drawn."""
+    made = ciphered_but("education")
+    return pl.concat([made[N // 10 :], marginals(made, 8)[: N // 10]])
+
+
 def hashed() -> pl.DataFrame:
     """Each value as the digest of a word and itself."""
 
@@ -169,6 +184,8 @@ FILES: dict[str, tuple[Callable[[], pl.DataFrame], str]] = {
         lambda: ORIGINAL.select(pl.format("is {}", n).alias(n) for n in ORIGINAL.columns),
         "column 'age' may be published",
     ),
+    "few values under codes beside decoys": (recoded, "column 'v' may be published"),
+    "a cipher among other rows": (ciphered_in_part, "column 'education' may be published"),
     "digests": (hashed, "column 'age' may be published"),
     "two labels for each value": (two_labels, "column 'age' may be published"),
     "curves": (curved, RISKS),

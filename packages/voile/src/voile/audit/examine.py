@@ -57,6 +57,7 @@ from voile.audit.foreign import (
     as_release,
     order_notices,
     renamed_columns,
+    stand_together,
     stands_for,
 )
 from voile.audit.recognition import Recognised, named_cells, recognise
@@ -126,13 +127,21 @@ def _unread_columns(sides: Sides, foreign: Foreign) -> dict[str, str]:
     read = {*sides.identifiers, *(() if groups is None else (groups.column,))}
     unread = (one for one in foreign.recognised if one.unread and one.name not in read)
     of = {name: one.name for one in unread for name in one.of}
-    among: dict[str, Sequence[str]] = {n: (of[n],) for n in released.columns if n in of}
-    among |= {n: original.frame.columns for n in foreign.unused if n not in read}
+    every = original.frame.columns
+    among: dict[str, Sequence[str]] = {n: (of[n], *every) for n in released.columns if n in of}
+    among |= {n: every for n in foreign.unused if n not in read}
     remedy = "name the hierarchy of its labels in a plan, or leave it out"
     near = (one for one in foreign.recognised if one.how in {"noisy", "averaged"})
     asked = {**{one.of[0]: (one.name,) for one in near if len(one.of) == 1}, **among}
     alike = {name: stands_for(released[name], original, some) for name, some in asked.items()}
+    together = stand_together({n: released[n] for n in among if alike[n] is None}, original)
+    beside = f"beside {', '.join(map(repr, together))} " if together else ""
     found = {
+        name: f"{beside}its cells stand as often as those of column {own!r} of the original beside "
+        f"others, under other names: who undoes that has the column; {remedy}"
+        for name, own in together.items()
+    }
+    found |= {
         name: f"its cells stand as often, one by one, as the values of column {own!r} of the "
         f"original under other names: who undoes that has the column; {remedy}"
         for name, own in alike.items()

@@ -57,15 +57,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from scipy import special
 
-from voile.audit.common_rows import CommonRows, JointTexts, joint_texts
+from voile.audit.common_rows import CommonRows, joint_texts
 from voile.audit.recognition import Recognised
+from voile.audit.spellings import (
+    DENSE,
+    OTHERWISE,
+    RENAMED,
+    are_nearer_than_drawn,
+    fit_sorted,
+    renamed,
+    sorted_counts,
+)
 from voile.disclosure.exact import Permuted
 from voile.disclosure.foreign import Perturbed
 from voile.disclosure.interval import named_values
@@ -87,6 +95,7 @@ __all__ = [
     "as_release",
     "order_notices",
     "renamed_columns",
+    "stand_together",
     "stands_for",
 ]
 
@@ -443,52 +452,15 @@ def _standard_ranks(numbers: Floats) -> Floats:
     return found
 
 
-_RENAMED = 10
-"""Different values from which on it is no chance that all are as often as others."""
-_ASTRAY = 0.01
-"""The share of rows that may be left out, added or changed beside a cipher."""
-_LEFT_OUT = 0.05
-"""The share of rows by which files may differ that are compared so."""
-_OTHERWISE = 0.2
-"""Of rows: how many count twice, here and there, where values stand under other names."""
-_EACH = 20
-"""Rows a value, from which on a sample tells how often values stand."""
-_EXPECTED = 5
-"""Rows of a value in a sample, below which values are taken together."""
-_KINDS = 3
-"""Values, from which on they are compared."""
-_FITS, _NOT_THESE = 0.05, 1e-6
-"""Probabilities: from which on a sample fits, and up to which it does not under these names."""
-_DENSE = 10
-"""Rows for each combination of two columns, from which on their counts tell a cipher."""
+_VALUES = {"exact", "permuted", "synthetic"}
 
 
 def renamed_columns(
     released: pl.DataFrame, columns: Iterable[Recognised], original: People
 ) -> dict[str, str]:
-    """Columns that show the original's under a cipher, each value in another's place, and why.
-
-    A clause for each, by its name.  What tells a column of few values is how often they stand
-    beside those of another: as often, one by one, as in the original, and under other names.
-    """
+    """Columns of a file that show the original's under a cipher, and why; by their names."""
     read = ((one.name, _as_named(released, one, original)) for one in columns)
-    both = {n: joint_texts(original, n, cells) for n, cells in read if cells is not None}
-    rows = released.height
-    told = "its values are as often, one by one, as those of the original under each other's names"
-    remedy = "who undoes that has the column; leave it out"
-    counts = {name: _pair_counts(texts) for name, texts in both.items()}
-    found = {n: f"{told}: {remedy}" for n, rows_of in counts.items() if _are_renamed(*rows_of)}
-    moved = {name for name, (own, file) in counts.items() if _counts_apart(own, file)}
-    for (name, texts), (other, beside) in combinations(both.items(), 2):
-        if found.keys() & {name, other} or texts.distinct * beside.distinct > _DENSE * rows:
-            continue
-        pairs = _pair_counts(texts, beside)
-        dense = all(_DENSE * np.count_nonzero(count) <= rows for count in pairs)
-        if dense and _are_renamed(*pairs):
-            for one, two in ((name, other), (other, name)):
-                if one in moved or two not in moved:
-                    found[one] = f"beside column {two!r} {told}: {remedy}"
-    return found
+    return renamed({name: cells for name, cells in read if cells is not None}, original)
 
 
 def _as_named(released: pl.DataFrame, one: Recognised, original: People) -> pl.Series | None:
@@ -508,74 +480,6 @@ def _as_named(released: pl.DataFrame, one: Recognised, original: People) -> pl.S
     return frame.select(named.alias(one.name)).to_series()
 
 
-def _pair_counts(texts: JointTexts, beside: JointTexts | None = None) -> list[Indices]:
-    """How many rows of the original and of the file have each value, or each two of two columns."""
-    if beside is None:
-        return [np.bincount(side, minlength=texts.distinct) for side in texts.sides]
-    size = beside.distinct
-    return [
-        np.bincount(one.astype(np.int64) * size + two, minlength=texts.distinct * size)
-        for one, two in zip(texts.sides, beside.sides, strict=True)
-    ]
-
-
-def _counts_apart(held: Indices, shown: Indices) -> bool:
-    """Whether values stand otherwise than in the original by more rows than may be others."""
-    people = int(held.sum())
-    most = max(abs(people - int(shown.sum())), _ASTRAY * people)
-    return bool(np.abs(held - shown).sum() > most)
-
-
-_VALUES = {"exact", "permuted", "synthetic"}
-
-
-def _are_renamed(held: Indices, shown: Indices) -> bool:
-    """Whether values, each with its rows in the original and in the file, are under other names."""
-    people, rows = int(held.sum()), int(shown.sum())
-    astray = abs(people - rows)
-    if _fit_sorted(held, shown):
-        if astray <= _LEFT_OUT * people:
-            if np.abs(held - shown).sum() >= max(_OTHERWISE * people, 3 * astray):
-                return True
-        elif _fit(held, shown) < _NOT_THESE:
-            return bool(np.abs(held * (rows / people) - shown).sum() >= _OTHERWISE * rows)
-    there = (held > 0) & (shown > 0)
-    many = np.count_nonzero(shown) >= _RENAMED and 2 * there.sum() >= np.count_nonzero(shown)
-    exactly = many and np.array_equal(np.sort(held), np.sort(shown))
-    as_often = int(((held == shown) & there).sum())
-    return bool(exactly and 2 * as_often < int(there.sum()))
-
-
-def _fit_sorted(held: Indices, shown: Indices) -> bool:
-    """Whether values of a file stand as often as those of the original, whatever their names.
-
-    All rows, but few that may be others; or about as often, where the file is a sample or larger.
-    """
-    size = max(len(held), len(shown))
-    own, file = (np.pad(np.sort(each), (size - len(each), 0)) for each in (held, shown))
-    people, rows = int(own.sum()), int(file.sum())
-    astray = abs(people - rows)
-    if astray <= _LEFT_OUT * people:
-        return bool(np.abs(own - file).sum() <= max(astray, _ASTRAY * people))
-    return rows >= _EACH * int((file > 0).sum()) and _fit(own, file) > _FITS
-
-
-def _fit(held: Indices, shown: Indices) -> float:
-    """The probability of chi-square that values of a sample of the original stand as these do.
-
-    1 where there are fewer than three values to compare; values of few rows are taken together.
-    """
-    people, rows = int(held.sum()), int(shown.sum())
-    expected = held * (rows / max(people, 1))
-    often = expected >= _EXPECTED
-    pairs = [np.append(each[often], each[~often].sum()) for each in (expected, shown)]
-    usual, seen = (each[pairs[0] > 0] for each in pairs)
-    if len(usual) < _KINDS:
-        return 1.0
-    left = 1 - rows / people if rows < people else 1.0
-    return float(special.chdtrc(len(usual) - 1, ((seen - usual) ** 2 / usual).sum() / left))
-
-
 def stands_for(cells: pl.Series, original: People, among: Iterable[str]) -> str | None:
     """The column of the original, of some, whose values stand as often, one by one, as the cells.
 
@@ -583,14 +487,69 @@ def stands_for(cells: pl.Series, original: People, among: Iterable[str]) -> str 
     stand in several rows, and where all are about as often and some rows were left out or added.
     """
     rows = np.sort(_counted(coded_column(cells))["rows"].to_numpy().astype(np.int64))
-    if np.count_nonzero(rows > 1) < _RENAMED:
+    if np.count_nonzero(rows > 1) < RENAMED:
         return None
-    even = bool(np.abs(rows - rows.mean()).sum() < _OTHERWISE * len(cells))
+    even = bool(np.abs(rows - rows.mean()).sum() < OTHERWISE * len(cells))
     for name in among:
         own = np.sort(_counted(original.coded(name))["rows"].to_numpy().astype(np.int64))
-        if np.array_equal(own, rows) or (not even and _fit_sorted(own, rows)):
+        if np.array_equal(own, rows) or (not even and fit_sorted(own, rows)):
             return name
     return None
+
+
+def stand_together(cells: Mapping[str, pl.Series], original: People) -> dict[str, str]:
+    """Columns of few values that stand for some of the original's, two or three of them together.
+
+    By the name of each in the file, that in the original.  Each by itself has about as many rows a
+    value as the other; together they lie nearer to it than people who are drawn anew.
+    """
+    file, own = (
+        {name: codes for name, codes in each if 1 < len(codes.values) <= len(codes.codes) // DENSE}
+        for each in (
+            ((name, coded_column(column)) for name, column in cells.items()),
+            ((name, original.coded(name)) for name in original.frame.columns),
+        )
+    )
+    alike = {name: [n for n in own if _about_as_often(own[n], file[name])] for name in file}
+    asked = [
+        (few, named)
+        for size in (2, 3)
+        for few in combinations(alike, size)
+        for named in product(*(alike[name] for name in few))
+        if len(set(named)) == size
+    ][:_MOST_ASKED]
+    found: dict[str, str] = {}
+    for few, named in asked:
+        if found.keys() >= set(few):
+            continue
+        held, shown = _combined([own[n] for n in named]), _combined([file[n] for n in few])
+        if max(len(held), len(shown)) * DENSE > shown.sum():
+            continue
+        if are_nearer_than_drawn(held, shown, _FALSELY / len(asked)):
+            found |= {one: name for one, name in zip(few, named, strict=True) if one not in found}
+    return found
+
+
+_FALSELY = 0.001
+"""Of files with columns that are none of the original's: how many are told by chance."""
+_MOST_ASKED = 2_000
+"""Sets of columns that are held against each other."""
+
+
+def _about_as_often(own: DictionaryColumn, file: DictionaryColumn) -> bool:
+    """Whether values have about as many rows, one by one, whatever their names."""
+    held, shown = sorted_counts(*(_combined([one]) for one in (own, file)))
+    apart = np.abs(held * (shown.sum() / held.sum()) - shown).sum()
+    return bool(apart <= OTHERWISE * shown.sum())
+
+
+def _combined(columns: Sequence[DictionaryColumn]) -> Indices:
+    """How many rows have each combination of values that some have."""
+    index = np.zeros(len(columns[0].codes), dtype=np.int64)
+    for one in columns:
+        index = index * len(one.values) + one.codes
+    counts = np.bincount(index)
+    return counts[counts > 0]
 
 
 def _counted(column: DictionaryColumn) -> pl.DataFrame:

@@ -22,29 +22,56 @@ what is read back is an interval.  Cost: O(e log e) for e distinct numbers, some
 
 Numbers behind a curve, such as their logarithms, are read back by rank, where they are as many as
 the original's and stand in as many rows.
+
+Ciphers: values under each other's names, or under names of nobody's; private.
+
+A cipher moves names and leaves counts, so what tells it does not ask for names.  Three tests, of
+columns whose values are not as often under their own names:
+
+    counts        of all rows, but 1 in 100, or of what chi-square takes for a sample
+    nearness      sorted counts, of a column or of two together, lie nearer to the original's than
+                  those of people who are drawn anew; those of other people, and of values that were
+                  drawn, do not, so that the same people are found beside a tenth of others
+    information   a column tells of the others as in the original (mutual information), less than a
+                  third of it under its own names, and at least half of it more under the names that
+                  fit all others best.  Other rows hide it where they are most
+
+Honest files keep values under their own names, so that what they tell of each other stands there.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property
-from itertools import chain, product
+from itertools import chain, combinations, product
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import optimize, special
 
+from voile.audit.common_rows import JointTexts, joint_texts
+from voile.release.reading import People
+from voile.table.arrays import Values
 from voile_base.ondemand import dataclass
+from voile_base.randomness import Randomness
 
 __all__ = [
     "ANYTHING",
+    "DENSE",
+    "OTHERWISE",
+    "RENAMED",
     "SetReader",
+    "are_nearer_than_drawn",
     "behind_a_curve",
     "ends_of",
+    "fit_sorted",
     "last_digit",
+    "renamed",
     "rescaled",
+    "sorted_counts",
 ]
 
 
@@ -387,3 +414,257 @@ def behind_a_curve(own: Floats, cells: Floats, rows: Indices) -> Floats | None:
             read[order] = values
             return read
     return None
+
+
+RENAMED = 10
+"""Different values from which on it is no chance that all are as often as others."""
+_ASTRAY = 0.01
+"""The share of rows that may be left out, added or changed beside a cipher."""
+_LEFT_OUT = 0.05
+"""The share of rows by which files may differ that are compared so."""
+OTHERWISE = 0.2
+"""Of rows: how many count twice, here and there, where values stand under other names."""
+_EACH = 20
+"""Rows a value, from which on a sample tells how often values stand."""
+_EXPECTED = 5
+"""Rows of a value in a sample, below which values are taken together."""
+_KINDS = 3
+"""Values, from which on they are compared."""
+_FITS, _NOT_THESE = 0.05, 1e-6
+"""Probabilities: from which on a sample fits, and up to which it does not under these names."""
+DENSE = 10
+"""Rows for each combination of two columns, from which on their counts tell a cipher."""
+_DRAWN = 60
+"""Tables that are drawn anew."""
+_BANDS = 8
+"""Parts of a column beside which the values of another are looked at."""
+_DEPENDENT, _SURE = 0.1, 10
+"""Of columns that tell of each other: natural units of information, and standard deviations."""
+_AS_MUCH, _NAMED, _BACK = 0.25, 1 / 3, 0.5
+"""Shares of information: of the original's in the file; of the file's under its own names, at most,
+and how much more under the best ones."""
+
+
+def renamed(cells: Mapping[str, Values], original: People) -> dict[str, str]:
+    """Columns that show the original's under a cipher, each value in another's place, and why.
+
+    A clause for each, by its name.  What tells a column of few values is how often they stand
+    beside those of another: as often, one by one, as in the original, and under other names.
+    """
+    both = {name: joint_texts(original, name, column) for name, column in cells.items()}
+    rows = max(map(len, cells.values()), default=0)
+    told = "its values are as often, one by one, as those of the original under each other's names"
+    remedy = "who undoes that has the column; leave it out"
+    counts = {name: _pair_counts(texts) for name, texts in both.items()}
+    found = {n: f"{told}: {remedy}" for n, rows_of in counts.items() if _are_renamed(*rows_of)}
+    moved = {name for name, (own, file) in counts.items() if _counts_apart(own, file)}
+    for (name, texts), (other, beside) in combinations(both.items(), 2):
+        if found.keys() & {name, other} or texts.distinct * beside.distinct > DENSE * rows:
+            continue
+        pairs = _pair_counts(texts, beside)
+        dense = all(DENSE * np.count_nonzero(count) <= rows for count in pairs)
+        if dense and _are_renamed(*pairs):
+            for one, two in ((name, other), (other, name)):
+                if one in moved or two not in moved:
+                    found[one] = f"beside column {two!r} {told}: {remedy}"
+    informed = "its values go with those of other columns as in the original under other names"
+    return {**dict.fromkeys(_misnamed(both, found), f"{informed}: {remedy}"), **found}
+
+
+def _misnamed(both: Mapping[str, JointTexts], known: Collection[str]) -> list[str]:
+    """Columns that tell of the others as much as in the original, and under other names.
+
+    Columns that are ``known`` to be so are not held against others; nor is a column that was found.
+    """
+    found: list[str] = []
+    left = {name: texts for name, texts in both.items() if name not in known}
+    rows = min((min(map(len, texts.sides)) for texts in left.values()), default=0)
+    few = {name: one for name, one in left.items() if one.distinct * _BANDS * DENSE <= rows}
+    while True:
+        moved: dict[str, float] = {}
+        for name, texts in few.items():
+            most = rows // DENSE // texts.distinct
+            told = _Misnaming.of(texts, (_banded(left[n], most) for n in left if n != name))
+            moved |= {name: told.lost} if told.is_certain else {}
+        if not moved:
+            return found
+        found.append(max(moved, key=lambda name: moved[name]))
+        del left[found[-1]], few[found[-1]]
+
+
+def _banded(texts: JointTexts, most: int) -> JointTexts:
+    """A column of more values in a few parts of those that follow each other, of as many people."""
+    if texts.distinct <= most:
+        return texts
+    rows = np.cumsum(np.bincount(texts.sides[0], minlength=texts.distinct))
+    band = np.minimum(_BANDS * rows // (len(texts.sides[0]) + 1), _BANDS - 1)
+    return JointTexts((band[texts.sides[0]], band[texts.sides[1]]), _BANDS, None)
+
+
+@dataclass(frozen=True)
+class _Misnaming:
+    """What a column tells of others in a file; natural units, sums over the others."""
+
+    usual: float
+    """In the original."""
+    told: float
+    """In the file, under whatever names."""
+    error: float
+    """Its standard deviation where nothing was told."""
+    named: float
+    """Of it, under its own names."""
+    best: float
+    """The same under the names that fit best."""
+
+    @classmethod
+    def of(cls, texts: JointTexts, others: Iterable[JointTexts]) -> _Misnaming:
+        """Of one column beside others; what chance tells is taken from what is told."""
+        people, rows = map(len, texts.sides)
+        gain = np.zeros((texts.distinct, texts.distinct))
+        usual = told = variance = 0.0
+        for beside in others:
+            own, file = (
+                counts.reshape(texts.distinct, -1).astype(float)
+                for counts in _pair_counts(texts, beside)
+            )
+            by_chance = np.outer(own.sum(axis=1) + 0.5, own.sum(axis=0) + 0.5) / people
+            gain += file @ np.log((own + by_chance / DENSE) / (1 + 1 / DENSE) / by_chance).T
+            usual += _information(own)
+            told += _information(file)
+            variance += 2 * (texts.distinct - 1) * (beside.distinct - 1) / (2 * rows) ** 2
+        best = gain[optimize.linear_sum_assignment(gain, maximize=True)].sum()
+        return cls(usual, told, float(np.sqrt(variance)), np.trace(gain) / rows, best / rows)
+
+    @property
+    def lost(self) -> float:
+        """What is not told under its own names."""
+        return self.told - self.named
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether the names of its values are others."""
+        told = max(_AS_MUCH * self.usual, _DEPENDENT, _SURE * self.error)
+        return (
+            self.told >= told
+            and self.named <= _NAMED * self.told
+            and self.best - self.named >= _BACK * self.told
+        )
+
+
+def _information(counts: Floats) -> float:
+    """Mutual information of two columns by their counts, without what chance tells."""
+    rows, columns = ((counts.sum(axis=axis) > 0).sum() - 1 for axis in (1, 0))
+    total = counts.sum()
+    usual = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / total
+    there = counts > 0
+    told = (counts[there] * np.log(counts[there] / usual[there])).sum() / total
+    return float(max(told - rows * columns / (2 * total), 0.0))
+
+
+def _pair_counts(texts: JointTexts, beside: JointTexts | None = None) -> list[Indices]:
+    """How many rows of the original and of the file have each value, or each two of two columns."""
+    if beside is None:
+        return [np.bincount(side, minlength=texts.distinct) for side in texts.sides]
+    size = beside.distinct
+    return [
+        np.bincount(one.astype(np.int64) * size + two, minlength=texts.distinct * size)
+        for one, two in zip(texts.sides, beside.sides, strict=True)
+    ]
+
+
+def _counts_apart(held: Indices, shown: Indices) -> bool:
+    """Whether values stand otherwise than in the original by more rows than may be others."""
+    people = int(held.sum())
+    most = max(abs(people - int(shown.sum())), _ASTRAY * people)
+    return bool(np.abs(held - shown).sum() > most)
+
+
+def _are_renamed(held: Indices, shown: Indices) -> bool:
+    """Whether values, each with its rows in the original and in the file, are under other names."""
+    people, rows = int(held.sum()), int(shown.sum())
+    astray = abs(people - rows)
+    if fit_sorted(held, shown):
+        if astray <= _LEFT_OUT * people:
+            if np.abs(held - shown).sum() >= max(OTHERWISE * people, 3 * astray):
+                return True
+        elif _fit(held, shown) < _NOT_THESE:
+            return bool(np.abs(held * (rows / people) - shown).sum() >= OTHERWISE * rows)
+    there = (held > 0) & (shown > 0)
+    if _stand_otherwise(held, shown) and are_nearer_than_drawn(held, shown):
+        return True
+    many = np.count_nonzero(shown) >= RENAMED and 2 * there.sum() >= np.count_nonzero(shown)
+    exactly = many and np.array_equal(np.sort(held), np.sort(shown))
+    as_often = int(((held == shown) & there).sum())
+    return bool(exactly and 2 * as_often < int(there.sum()))
+
+
+def sorted_counts(held: Indices, shown: Indices) -> tuple[Indices, Indices]:
+    """Counts of both sides in their order, as many."""
+    size = max(len(held), len(shown))
+    own, file = (np.pad(np.sort(each), (size - len(each), 0)) for each in (held, shown))
+    return own, file
+
+
+def _stand_otherwise(held: Indices, shown: Indices) -> bool:
+    """Whether values are as often as others under other names, beyond what two samples differ."""
+    scale = shown.sum() / max(int(held.sum()), 1)
+    own, file = sorted_counts(held, shown)
+    astray = float(np.abs(held * scale - shown).sum())
+    least = max(OTHERWISE * int(shown.sum()), 3 * float(np.abs(own * scale - file).sum()))
+    expected = held * scale
+    often = expected >= _EXPECTED
+    if astray < least or np.count_nonzero(often) < 2:
+        return False
+    chi = ((shown - expected)[often] ** 2 / expected[often]).sum() / (1 + scale)
+    return bool(special.chdtrc(np.count_nonzero(often) - 1, chi) < _NOT_THESE)
+
+
+def are_nearer_than_drawn(held: Indices, shown: Indices, level: float = _NOT_THESE) -> bool:
+    """Whether sorted counts are nearer to the original's than those of people drawn from it.
+
+    Distances are those of square roots, whose errors are alike; the gamma distribution that fits
+    those of ``_DRAWN`` drawn tables tells how improbable so small a one is.  Counts are whole: an
+    error of a half is added, so that few of them are not near by chance.
+    """
+    own, file = sorted_counts(held, shown)
+    rows = int(file.sum())
+    share = own / own.sum()
+    root = np.sqrt(share * rows)
+    draws = Randomness.seeded(0).key("people drawn anew").generator()
+    drawn = np.sort(draws.multinomial(rows, share, size=_DRAWN), axis=1)
+    usual = ((np.sqrt(drawn) - root) ** 2).sum(axis=1)
+    mean, variance = float(usual.mean()), float(usual.var())
+    if not variance:
+        return False
+    found = ((np.sqrt(file) - root) ** 2).sum() + (1 / (16 * np.maximum(root, 1) ** 2)).sum()
+    chance = float(special.gammainc(mean**2 / variance, found * mean / variance))
+    return chance < level
+
+
+def fit_sorted(held: Indices, shown: Indices) -> bool:
+    """Whether values of a file stand as often as those of the original, whatever their names.
+
+    All rows, but few that may be others; or about as often, where the file is a sample or larger.
+    """
+    own, file = sorted_counts(held, shown)
+    people, rows = int(own.sum()), int(file.sum())
+    astray = abs(people - rows)
+    if astray <= _LEFT_OUT * people:
+        return bool(np.abs(own - file).sum() <= max(astray, _ASTRAY * people))
+    return rows >= _EACH * int((file > 0).sum()) and _fit(own, file) > _FITS
+
+
+def _fit(held: Indices, shown: Indices) -> float:
+    """The probability of chi-square that values of a sample of the original stand as these do.
+
+    1 where there are fewer than three values to compare; values of few rows are taken together.
+    """
+    people, rows = int(held.sum()), int(shown.sum())
+    expected = held * (rows / max(people, 1))
+    often = expected >= _EXPECTED
+    pairs = [np.append(each[often], each[~often].sum()) for each in (expected, shown)]
+    usual, seen = (each[pairs[0] > 0] for each in pairs)
+    if len(usual) < _KINDS:
+        return 1.0
+    left = 1 - rows / people if rows < people else 1.0
+    return float(special.chdtrc(len(usual) - 1, ((seen - usual) ** 2 / usual).sum() / left))
