@@ -10,15 +10,18 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
+from click.testing import Result
 from pyarrow import ipc, parquet
 from xlsxwriter import Workbook
 
+from voile.audit.record import AuditRecord
+from voile.audit.sides import read_sides
 from voile.policy.stated import StatedPolicy
 from voile.policy.templates import template_text
 from voile.table.reading import beside_the_table
 from voile_base.errors import InputError
 from voile_tests.audit.tables import marginals
-from voile_tests.policy.cases import CONTROL, ORIGINAL, audited, tick_all, voile
+from voile_tests.policy.cases import CONTROL, ORIGINAL, PLAN, audited, tick_all, voile
 
 N = ORIGINAL.height
 RISKS = "singling out finds at most"
@@ -226,8 +229,51 @@ def unmet(folder: Path, released: pl.DataFrame, control: pl.DataFrame) -> list[s
     tick_all(judged)
     found = voile("check", judged, "--policy", "gdpr")
     assert found.exit_code == 4
-    lines = map(str.strip, found.output.splitlines())
-    return [line for line in lines if line.startswith(("FAIL", "STRADDLES", "MISSING"))]
+    return [one for one in lines_of(found) if one.startswith(("FAIL", "STRADDLES", "MISSING"))]
+
+
+def lines_of(found: Result) -> list[str]:
+    """What a command has written, line by line."""
+    return [*map(str.strip, found.output.splitlines())]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("word", "column", "share"), [("school", "education", 0.2), ("39", "income", 0.0)]
+)
+def test_values_that_a_plan_calls_missing_fail_until_someone_waives_it(
+    tmp_path: Path, word: str, column: str, share: float
+) -> None:
+    """They drop out of every figure: a frequent one of any column, and any of a sensitive one."""
+    file = marginals(ORIGINAL, 3)
+    judged = audited(tmp_path, file, plan=f'missing = ["NA", "{word}"]\n{PLAN}')
+    record = AuditRecord.read(judged / "audit.json")
+    assert record.called_missing[column] > share
+    told = [one for one in record.notices if "the plan calls" in one and repr(column) in one]
+    assert len(told) == 1
+    assert word not in told[0]
+    voile("check", judged, "--policy", "gdpr")
+    tick_all(judged)
+    found = voile("check", judged, "--policy", "gdpr")
+    asks = f"values of column {column!r} are not called missing"
+    assert found.exit_code == 4
+    assert any(asks in one and one.startswith("MISSING") for one in lines_of(found))
+    with (judged / "assumptions.toml").open("a") as form:
+        form.write(f'\n[[waiver]]\ncriterion = "{asks}"\nreason = "a code"\nby = "board"\n')
+    found = voile("check", judged, "--policy", "gdpr")
+    assert any(
+        asks in one and one.strip().startswith("waived") for one in found.output.splitlines()
+    )
+
+
+def test_marks_of_missing_values_may_be_called_so(tmp_path: Path) -> None:
+    """Usual words, codes that stand out of the numbers of a column, and words that nobody wrote."""
+    codes = pl.when(pl.int_range(pl.len()) % 9 == 0).then(-9).otherwise("income").alias("income")
+    held = ORIGINAL.with_columns(codes, pl.col("town").replace({"t1": "n/a", "t2": " "}))
+    held.write_csv(tmp_path / "original.csv")
+    (tmp_path / "plan.toml").write_text(f'missing = ["N/A", "n/a", " ", "-9", "refused"]\n{PLAN}')
+    place = tmp_path / "original.csv"
+    assert not read_sides(place, place, plan=tmp_path / "plan.toml").called_missing
 
 
 def workbook(path: Path, *sheets: str, comment: bool = False) -> Path:

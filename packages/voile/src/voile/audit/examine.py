@@ -281,6 +281,7 @@ def _facts(sides: Sides, found: _Recognition) -> dict[str, Any]:
         "beside": sides.beside,
         "notices": found.notices,
         "unfit": found.unfit,
+        "called_missing": sides.called_missing,
         "protected": sides.original.protected,
         "repeated": found.twice.rows,
         "fewest": found.twice.fewest,

@@ -24,7 +24,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Annotated, Literal, NotRequired
 
@@ -182,6 +182,9 @@ class AuditRecord:
     counted once however many rows repeat him; None where no row is repeated."""
     beside: Several[str] = ()
     """What the released file holds beside its table, which nobody has looked at."""
+    called_missing: Mapping[str, Annotated[float, Field(ge=0, le=1)]] = field(default_factory=dict)
+    """Shares of cells of columns of the original that the plan calls missing, by words that are no
+    marks of missing values: all figures leave them out."""
     control_void: bool = False
     """Whether the control holds people of the original, beside whom nothing can be told."""
     run: RunDocument | None = None

@@ -21,6 +21,10 @@ the pairs beyond that are ``_ALIKE`` of the control's rows that are alone in it,
 A table that others hold, beside the original: the columns that both have under one name, and how
 many rows of the original stand in it with their values, and alone.
 
+Texts that a plan calls missing drop out of all figures.  Where they are no marks of missing values
+in a column of the original, by their look or as what stands out there, it is said of how many of
+its cells.
+
 Dates of a file that the original lacks, such as those that were moved or drawn, are read as days on
 all sides: numbers that noise, shifts and nearness are understood of.
 
@@ -37,7 +41,7 @@ Cost: O(N log N) for N rows and each comparison.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal
@@ -54,11 +58,12 @@ from voile.release.reading import People
 from voile.release.recounting import Recount
 from voile.schema.plan import ColumnPlan, Plan
 from voile.schema.roles import Roles
+from voile.schema.tabulation import number_of
 from voile.table.arrays import Frame, date_form
 from voile.table.codes import look_up
 from voile.table.opening import Read, plain
 from voile.table.places import laid_out, place_of
-from voile.table.profile import Inspected
+from voile.table.profile import Inspected, is_usual_mark
 from voile.table.reading import beside_the_table
 from voile.table.summaries import ColumnDetails
 from voile_base.errors import TableError
@@ -326,6 +331,8 @@ class Sides:
     """What the released file holds beside its table, which was not read."""
     method: Mapping[str, object] | None = None
     """What a release of Voile says of its method."""
+    called_missing: Mapping[str, float] = field(default_factory=dict)
+    """Shares of cells of the original that the plan calls missing and that look like values."""
 
     def without_rows(self) -> Sides:
         """The same with all columns and no rows."""
@@ -353,6 +360,7 @@ def read_sides(
     """
     stated = read_plan(plan) if plan is not None else None
     held, schema, said = _original(original, stated)
+    called = {} if stated is None else _called_missing(original, stated, held)
     missing, texts = said.missing, said.texts
     shown = Read.compactly(_data_of(released), missing, texts).frame
     one = (said.roles.person, said.roles.household)
@@ -361,7 +369,7 @@ def read_sides(
         *(name for name in one if name and name in held.columns),
     )
     others = None
-    notices: list[str] = []
+    notices = [_told_missing(name, share) for name, share in called.items()]
     void = False
     if control is not None:
         frame = _like(Read.compactly(control, missing, texts), schema, control)
@@ -395,6 +403,7 @@ def read_sides(
         auxiliary=beside,
         beside=tuple(beside_the_table(released)),
         method=_method_of(released),
+        called_missing=called,
     )
 
 
@@ -478,6 +487,45 @@ def _original(path: Path, stated: Plan | None) -> tuple[pl.DataFrame, pl.Schema,
         del found
         found = Read.compactly(path, proposed.missing)
     return found.frame, found.types, proposed
+
+
+def _called_missing(path: Path, plan: Plan, held: pl.DataFrame) -> dict[str, float]:
+    """The share of each column's cells that the plan calls missing and that look like values."""
+    if all(map(is_usual_mark, plan.missing)):
+        return {}
+    found: dict[str, float] = {}
+
+    def look(rows: pl.DataFrame, notes: Sequence[str]) -> None:
+        table = Inspected(rows, notes)
+        for name in rows.columns:
+            marks = {*table.details(name).marks, *table.details(name).sentinels}
+            told = [text for text in plan.missing if is_usual_mark(text) or _is_among(text, marks)]
+            cells = rows[name].unique()
+            empty = [text is None or _is_among(text, told) for text in cells.cast(pl.String)]
+            missing = rows[name].is_in(cells.filter(pl.Series(empty)).implode(), nulls_equal=True)
+            beyond = held[name].null_count() - int(missing.sum())
+            if beyond > 0:
+                found[name] = beyond / rows.height
+
+    Read.compactly(laid_out(place_of(path), plan.input), (), plan.texts, look)
+    return found
+
+
+def _is_among(text: str, others: Collection[str]) -> bool:
+    """Whether a text is one of some, or the number that one of them writes."""
+    if text in others:
+        return True
+    number = number_of(text)
+    return number is not None and any(number_of(other) == number for other in others)
+
+
+def _told_missing(name: str, share: float) -> str:
+    """That a plan calls values missing, as a clause."""
+    return (
+        f"the plan calls {share:.2%} of the original's cells of column {name!r} missing by words "
+        "that are no marks of missing values: all figures leave these cells out; take the words "
+        "from missing"
+    )
 
 
 def _data_of(released: Path) -> Path:

@@ -50,6 +50,8 @@ AUDIT = "audit.json"
 AUDITOR = "auditor.json"
 """Beside the record of an audit: who has made it, where somebody has signed it."""
 _RECORD = "record.json"
+_MATERIAL = 0.01
+"""Of the cells of a column, from which on it matters that no figure counts them."""
 _LETTERS = 4
 """Of a word that alone says what a column means: shorter ones mean something else elsewhere."""
 
@@ -158,6 +160,18 @@ class Case:
     def unfit(self) -> Mapping[str, str]:
         """Why columns of the original that the file shows must not leave; none of a study."""
         return self.record.unfit if isinstance(self.record, AuditRecord) else {}
+
+    @property
+    def called_missing(self) -> Mapping[str, float]:
+        """Shares of cells of the original that look like values and that no figure counts.
+
+        By column: 1 in 100 cells or more, and any of a sensitive one; none of a study.
+        """
+        if not isinstance(self.record, AuditRecord):
+            return {}
+        secret = self.record.roles.get("sensitive", ())
+        shares = self.record.called_missing.items()
+        return {name: share for name, share in shares if share >= _MATERIAL or name in secret}
 
     @property
     def whose(self) -> str:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
@@ -176,6 +177,14 @@ def _rulings(case: Case, stated: StatedPolicy, ticks: tuple[Tick, ...]) -> Itera
     for name, why in case.unfit.items():
         asks = f"column {name!r} may be published"
         yield Ruling("column", asks, passed=False, why=why, of_original=True, columns=(name,))
+    for name, share in case.called_missing.items():
+        asks = f"values of column {name!r} are not called missing"
+        why = (
+            f"not assessed: the plan calls {share:.2%} of the original's cells missing by words "
+            "that are no marks of missing values, and all figures leave these people's values out; "
+            "take the words from missing and audit again, or waive it"
+        )
+        yield replace(Ruling.at_most("missing", asks, why, 0), columns=(name,))
     for says, columns in case.unexamined.items():
         yield asked("unexamined", says, ticks, columns=columns)
     for says in stated.policy.recipient.questions if stated.policy.recipient else ():

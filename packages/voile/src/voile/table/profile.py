@@ -91,6 +91,7 @@ __all__ = [
     "Inspected",
     "PlanDoubt",
     "ValueDistribution",
+    "is_usual_mark",
 ]
 
 
@@ -163,6 +164,7 @@ _MARKS = (
         "i.u.",
     ),
 )
+_PLAIN_MARKS = frozenset({*map(str.casefold, _MARKS), "missing", "<na>", "unknown", "*"})
 _SENTINELS = (-1, -2, -3, -4, -7, -8, -9, -77, -88, -99, -777, -888, -999, -9999)
 """Codes of missing values, where no other number is negative."""
 _NINES = (9, 99, 999, 9_999, 98, 998, 9_998, 97, 997, 77, 777, 88, 888)
@@ -311,6 +313,11 @@ def _different(column: pl.Series) -> pl.Series:
     if column.dtype != pl.String and not column.dtype.is_numeric():
         return pl.Series(column.name, [], dtype=pl.String)
     return column.drop_nulls().unique().cast(pl.String).sort()
+
+
+def is_usual_mark(text: str) -> bool:
+    """Whether a text stands for a missing value wherever it stands: blanks, ``NA`` and the like."""
+    return text.strip().casefold() in _PLAIN_MARKS or not text.strip()
 
 
 def _marks(column: pl.Series, layout: InputLayout) -> tuple[str, ...]:
