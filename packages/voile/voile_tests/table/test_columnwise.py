@@ -52,3 +52,25 @@ def test_a_broken_file_is_refused_as_if_it_was_read_at_once(tmp_path, monkeypatc
     path.write_text("a,b,c\n1,2,3\n4,5\n")
     with pytest.raises(TableError, match="line 3 has 2 fields"):
         Read.compactly(path)
+
+
+def test_columns_without_marks_are_not_read_again(tmp_path, monkeypatch):
+    """Reading on with marks for missing values gives what reading with them at once gives."""
+    cells = ("? 1 x 7 2020-01-05", "b 2 y ? ?", "c ? x 9 2020-02-05")
+    path = tmp_path / "some.csv"
+    rows = "\n".join(line.replace(" ", ",") for line in cells)
+    path.write_text(f"letter,number,plain,other,day\n{rows}\n")
+    at_once, first = Read.compactly(path, ["?"]), Read.compactly(path)
+    asked = []
+    whole = Read.compactly
+
+    def compactly(path, missing=(), **options):
+        asked.append(list(options["columns"]))
+        return whole(path, missing, **options)
+
+    monkeypatch.setattr(Read, "compactly", compactly)
+    found = first.without(["?"], path)
+    assert asked == [["letter", "number", "other", "day"]]
+    assert found.types == at_once.types
+    assert found.frame.rows() == at_once.frame.rows()
+    assert first.without(["none"], path) is first

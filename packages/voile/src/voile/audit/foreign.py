@@ -306,7 +306,7 @@ def _columns_in_subsequence(recognised: Sequence[Recognised], original: People) 
 
 def _fits(one: Recognised, original: People, most: int) -> Mask:
     """Which rows of the file fit which of the first of the original, shape (rows, most)."""
-    own = original.column(one.name)[:most]
+    own = People(original.frame.head(most), original.plan).column(one.name)
     cells = one.columns
     if one.how == "interval":
         low, high = map(floats_of, cells)
@@ -329,11 +329,14 @@ def _counts(one: Recognised) -> bool:
     plain = pl.Series(texts, dtype=pl.String)
     ranks = plain.rank("dense").cast(pl.Float64)
     numbered = plain.str.replace_all(r"\D+", "").cast(pl.Float64, strict=False)
-    keys = [floats_of(one.columns[0]), *(key.to_numpy()[place] for key in (ranks, numbered))]
-    return any(_goes_one_way(key[np.isfinite(key)]) for key in keys)
+    keys = (floats_of(plain), ranks.to_numpy(), numbered.to_numpy())
+    if one.columns[0].dtype.is_numeric() and _goes_one_way(floats_of(one.columns[0])):
+        return True
+    return any(_goes_one_way(key[place]) for key in keys)
 
 
 def _goes_one_way(numbers: Floats) -> bool:
+    numbers = numbers[np.isfinite(numbers)]
     steps = np.diff(numbers)
     up, down = np.count_nonzero(steps > 0), np.count_nonzero(steps < 0)
     return bool(max(up, down) > (1 - _ASTRAY) * (up + down))

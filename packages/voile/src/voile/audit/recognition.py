@@ -129,7 +129,7 @@ def recognise(
 def named_cells(released: pl.DataFrame, original: People) -> dict[str, pl.Series]:
     """The columns of a file that have the name of one of the original, numbers as numbers."""
     names = [name for name in original.frame.columns if name in released.columns]
-    return {name: _as_numbers(released[name], original.column(name)) for name in names}
+    return {name: _as_numbers(released[name], original.dtype(name)) for name in names}
 
 
 def _column(
@@ -152,7 +152,7 @@ def _column(
     if not _is_empty(own) and (_is_empty(released[shown]) or _shows_nothing(released[shown], own)):
         why = "all its cells are empty, or stand for any value."
         return Recognised(name, "withheld", why, Withheld(), (), (shown,))
-    column = _Column.of(name, released[shown], original)
+    column = _Column.of(name, released[shown], original, own)
     found = column.said(said) if said else column.found()
     return replace(found, of=(shown, *(f"{name}{end}" for pair in ends for end in pair)))
 
@@ -196,10 +196,9 @@ class _Column:
     """Of the original's column."""
 
     @classmethod
-    def of(cls, name: str, released: pl.Series, original: People) -> _Column:
+    def of(cls, name: str, released: pl.Series, original: People, own: pl.Series) -> _Column:
         """From the rows of both sides."""
-        own = original.column(name)
-        released = _as_numbers(released, own)
+        released = _as_numbers(released, own.dtype)
         cells, place = narrow_texts_of(released)
         values = narrow_texts_of(own.unique())[0].drop_nulls().unique()
         points = None
@@ -401,9 +400,9 @@ def _shows_nothing(column: pl.Series, own: pl.Series) -> bool:
     return not (cells & values)
 
 
-def _as_numbers(released: pl.Series, own: pl.Series) -> pl.Series:
+def _as_numbers(released: pl.Series, own: pl.DataType) -> pl.Series:
     """Numbers among which some cells say that they show none, such as ``NA``, as numbers."""
-    if released.dtype.is_numeric() or not own.dtype.is_numeric():
+    if released.dtype.is_numeric() or not own.is_numeric():
         return released
     cells = released.unique().cast(pl.String).str.strip_chars()
     hidden = cells.str.to_lowercase().is_in(list(ANYTHING))
@@ -478,11 +477,11 @@ def _grouped(
         exact = CommonRows.of({one.name: one.columns[0] for one in values}, original)
         of_somebody = exact.are_of_somebody(names)
     if of_somebody:
-        values = [one for one in values if not original.column(one.name).dtype.is_numeric()]
+        values = [one for one in values if not original.dtype(one.name).is_numeric()]
     if of_somebody and not others:
         return found, exact
     cells = {
-        one.name: _in_type(one.columns[0], original.column(one.name)) for one in (*values, *others)
+        one.name: _in_type(one.columns[0], original.dtype(one.name)) for one in (*values, *others)
     }
     rows = CommonRows.of(cells, original, exact)
     both = {name: BothSides(original, name, shown) for name, shown in cells.items()}
@@ -501,9 +500,9 @@ def _grouped(
     return told, exact
 
 
-def _in_type(cells: pl.Series, own: pl.Series) -> pl.Series:
+def _in_type(cells: pl.Series, own: pl.DataType) -> pl.Series:
     """Numbers that were read as texts as numbers."""
-    if own.dtype.is_numeric() and not cells.dtype.is_numeric():
+    if own.is_numeric() and not cells.dtype.is_numeric():
         return cells.cast(pl.String).cast(pl.Float64, strict=False)
     return cells
 

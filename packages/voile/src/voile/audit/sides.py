@@ -484,8 +484,7 @@ def _original(path: Path, stated: Plan | None) -> tuple[pl.DataFrame, pl.Schema,
     found = Read.compactly(path, look=look)
     proposed = _proposed(found.frame.columns, details)
     if proposed.missing:
-        del found
-        found = Read.compactly(path, proposed.missing)
+        found = found.without(proposed.missing, path)
     return found.frame, found.types, proposed
 
 

@@ -155,7 +155,7 @@ def _deal(rows: NDArray[np.generic], dealt: NDArray[np.generic], word: int, shif
 
 Codes = NDArray[np.integer[Any]]
 
-_COUNTING_WORTH_LOADING, _PAIRS_WORTH_LOADING = 1 << 26, 1 << 25
+_COUNTING_WORTH_LOADING, _PAIRS_WORTH_LOADING = 1 << 29, 1 << 28
 """Rows, and rows of pairs, for which NumPy takes as long as it takes to load Numba."""
 _AT_ONCE = 1 << 15
 

@@ -352,16 +352,17 @@ class Read:
         missing: Sequence[str] = (),
         texts: Sequence[str] = (),
         look: Callable[[pl.DataFrame, Sequence[str]], None] | None = None,
+        columns: Collection[str] | None = None,
     ) -> Read:
-        """The rows of a table as adversaries and measures compare them.
+        """The rows of a table as adversaries and measures compare them; of some columns, or all.
 
         ``look`` sees columns as they stand in the file, and what was assumed to read them, one
         after the other in their order.  Raises ``TableError`` as ``rows_in_memory`` does.
         """
         types = pl.Schema()
-        columns: list[pl.Series] = []
+        read: list[pl.Series] = []
         place = place_of(path)
-        for names in _parts(place):
+        for names in _parts(place, columns):
             rows, notes = rows_in_memory(
                 place, missing=missing, columns=names, texts=texts, compact=True
             )
@@ -372,10 +373,19 @@ class Read:
                 types.update(plain(column.head(0)).to_frame().schema)
                 if look is not None:
                     look(plain(column).to_frame(), notes)
-                columns.append(in_dictionary(column))
-        if columns and len(columns[0]) > LARGE:
+                read.append(in_dictionary(column))
+        if read and len(read[0]) > LARGE:
             return_freed_memory()
-        return Read(pl.DataFrame(columns), types)
+        return Read(pl.DataFrame(read), types)
+
+    def without(self, missing: Sequence[str], path: Place) -> Read:
+        """The same without texts that stand for missing values: columns that hold some anew."""
+        changed = [column.name for column in self.frame if _may_hold(column, missing)]
+        if not changed:
+            return self
+        anew = Read.compactly(path, missing, columns=changed)
+        types = pl.Schema({**self.types, **anew.types})
+        return Read(self.frame.with_columns(anew.frame.get_columns()), types)
 
 
 def in_full(frame: Any) -> Any:
@@ -390,16 +400,26 @@ def plain(column: pl.Series) -> pl.Series:
     return column.cast(pl.String) if isinstance(column.dtype, pl.Enum) else column
 
 
-def _parts(place: Place) -> Iterator[Sequence[str] | None]:
-    """Which columns are read together, in their order; None for all."""
+def _may_hold(column: pl.Series, marks: Sequence[str]) -> bool:
+    """Whether a column that was read without them may have some marks for missing values."""
+    if column.dtype.is_numeric():
+        numbers = pl.Series(marks, dtype=pl.String).str.strip_chars().cast(pl.Float64, strict=False)
+        return numbers.null_count() < len(marks)
+    texts = column.dtype.categories if isinstance(column.dtype, pl.Enum) else column
+    return texts.dtype != pl.String or bool(texts.is_in(list(marks)).any())
+
+
+def _parts(place: Place, columns: Collection[str] | None) -> Iterator[Sequence[str] | None]:
+    """Which columns are read together, in their order; None for all.  ``columns`` are asked for."""
+    wanted = None if columns is None else list(columns)
     if is_whole(place) or not isinstance(place, Path) or not place.is_file():
-        yield None
+        yield wanted
         return
     most = _AT_A_TIME_OF_PARQUET if place.suffix == ".parquet" else _AT_A_TIME
     if place.stat().st_size < most:
-        yield None
+        yield wanted
         return
-    names = [*list_columns(place)]
+    names = [name for name in list_columns(place) if columns is None or name in columns]
     passes = min(len(names), place.stat().st_size // most + 1)
     step = -(-len(names) // passes)
     yield from (names[start : start + step] for start in range(0, len(names), step))
