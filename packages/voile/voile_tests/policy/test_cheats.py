@@ -15,7 +15,7 @@ from pyarrow import ipc, parquet
 from xlsxwriter import Workbook
 
 from voile.audit.record import AuditRecord
-from voile.audit.sides import read_sides
+from voile.audit.sides import joined, read_sides
 from voile.policy.stated import StatedPolicy
 from voile.policy.templates import template_text
 from voile.table.reading import beside_the_table
@@ -274,6 +274,61 @@ def test_marks_of_missing_values_may_be_called_so(tmp_path: Path) -> None:
     (tmp_path / "plan.toml").write_text(f'missing = ["N/A", "n/a", " ", "-9", "refused"]\n{PLAN}')
     place = tmp_path / "original.csv"
     assert not read_sides(place, place, plan=tmp_path / "plan.toml").called_missing
+
+
+@pytest.mark.parametrize("by", ["a number of the rows", "all that both have", "their order"])
+def test_rows_of_two_files_are_joined(by: str) -> None:
+    """By what tells whose they are, and each person with the own values."""
+    numbers = pl.Series("number", np.random.default_rng(3).permutation(N))
+    rows = mixed(ORIGINAL.with_columns(numbers))
+    both = {"a number of the rows": ["number"], "all that both have": ["age", "town", "income"]}
+    shared = both.get(by, [])
+    one = rows.select(*dict.fromkeys((*shared, "age", "sex")))
+    other = rows.select(*shared, "hours", "education")
+    if by != "their order":
+        other = other.sample(fraction=1, shuffle=True, seed=2)
+    table, told = joined(one, {"other.csv": other})
+    assert table is not None
+    assert told[0].startswith("other.csv was joined by ")
+    found = table.select("age", "sex", "hours", "education")
+    assert found.join(rows, on=found.columns, how="anti").is_empty()
+    assert table.height >= (N if by != "all that both have" else N // 2)
+
+
+def test_files_of_other_rows_are_not_joined() -> None:
+    """No column tells rows apart, and those of both stand in another order."""
+    one, other = ORIGINAL.select("age", "sex"), mixed(ORIGINAL).select("sex", "hours")
+    table, told = joined(one, {"other.csv": other})
+    assert table is None
+    assert "cannot be told" in told[0]
+
+
+@pytest.mark.slow
+def test_files_that_belong_together_are_judged_together(tmp_path: Path) -> None:
+    """What both tell counts beside each; the ledger tells of files that were not named."""
+    numbers = pl.Series("number", np.random.default_rng(3).permutation(N))
+    rows = mixed(ORIGINAL.with_columns(numbers))
+    rows.select("number", "age", "town", "income").write_csv(tmp_path / "other.csv")
+    alone = audited(tmp_path, rows.select("number", "sex", "education"))
+    call = ["audit", tmp_path / "copy.csv", "--original", tmp_path / "original.csv"]
+    call += ["--control", tmp_path / "control.csv", "--plan", tmp_path / "plan.toml"]
+    call += ["--targets", 100, "--ledger", tmp_path / "ledger"]
+    both = tmp_path / "both"
+    made = voile(*call, "--beside", tmp_path / "other.csv", "--out", both)
+    assert made.exit_code == 0, made.output
+    assert "other.csv was joined by column 'number'" in made.output
+    records = [AuditRecord.read(folder / "audit.json") for folder in (alone, both)]
+    told = [{one["of"] for one in each.risks if one["risk"] == "inference"} for each in records]
+    assert not [of for of in told[0] if "income" in of]
+    assert [of for of in told[1] if "income" in of and "files together" in of]
+    worst = [max(one["excess"]["value"] or 0 for one in each.risks) for each in records]
+    assert worst[1] > worst[0]
+    again = voile("check", both, "--policy", "gdpr", "--again")
+    assert again.exit_code == 4
+    assert "is not what its inputs give" not in again.output
+    rows.select("number", "sex").write_csv(tmp_path / "copy.csv")
+    third = voile(*call, "--out", tmp_path / "third")
+    assert "the ledger knows 1 other" in third.output
 
 
 def workbook(path: Path, *sheets: str, comment: bool = False) -> Path:

@@ -61,7 +61,16 @@ from voile.audit.foreign import (
     stands_for,
 )
 from voile.audit.recognition import Recognised, named_cells, recognise
-from voile.audit.record import COPYING, AuditRecord, ColumnDocument, Inquiry, draws_of, run_of
+from voile.audit.record import (
+    COPYING,
+    AuditRecord,
+    ColumnDocument,
+    Inquiry,
+    RiskDocument,
+    RunDocument,
+    draws_of,
+    run_of,
+)
 from voile.audit.risk import Risk, Setting, risk_inquiries
 from voile.audit.scenarios import THE_HOLDER, known_sets
 from voile.audit.sides import Sides, read_sides
@@ -81,7 +90,7 @@ from voile.study.evidence import (
 )
 from voile.study.original import fingerprint
 from voile.study.plans import json_value
-from voile.study.record import Skipped
+from voile.study.record import AttackDocument, MeasureDocument, Skipped
 from voile.study.single import versions
 from voile.table.arrays import Frame
 from voile.table.looking import MACHINE_MADE, count_occurrences
@@ -89,6 +98,7 @@ from voile.table.profile import Inspected
 from voile.utility.protocol import Comparison, Measurement, measure_names
 from voile_base.compiled import compiles
 from voile_base.errors import RefusedError
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
 from voile_base.values.value import plain
 from voile_base.version import VERSION
@@ -235,39 +245,109 @@ def audit(
     progress("reading")
     named = {"released": released, "original": original, "control": control, "plan": plan}
     named |= {"auxiliary": inquiry.auxiliary}
+    named |= {f"beside {number}": file for number, file in enumerate(inquiry.beside, 1)}
     places = {side: Path(place) for side, place in named.items() if place is not None}
     run = run_of(places, inquiry, seed)
     with clock.timed("reading"):
         others = map(places.get, ("control", "plan", "auxiliary"))
         sides = read_sides(places["released"], places["original"], *others)
-    progress("recognising columns")
-    with clock.timed("recognising"):
-        found = _recognition(sides)
-    facts = _facts(sides, found)
-    subject = _AuditedFile(sides, found.foreign, draws_of(run), quick=inquiry.quick)
-    del sides, found
-    with clock.timed("risks"):
-        if not instruments.attacks and not instruments.measures:
-            subject.keep_examined_rows()
-        risks, risks_skipped = parted(subject.risks(inquiry, progress))
-    subject.judge_control(risks)
-    evidence = _evidence(inquiry, instruments, EvidenceRun(subject, progress, clock))
-    facts["notices"] = (*facts["notices"], *subject.notices)
+        together, told = sides.with_files(inquiry.beside)
+    judging = _Judging(inquiry, instruments, run, progress, clock)
+    found = judging.of(sides)
+    if together is not None:
+        found = found.with_others(judging.of(together))
     return AuditRecord(
         released=Path(released).name,
         digest=fingerprint(Path(released)),
-        risks=tuple(one.document() for one in risks),
-        risks_skipped=risks_skipped,
-        attacks=_documents(evidence.attacks),
-        attacks_skipped=evidence.attacks_skipped,
-        utility=_documents(evidence.utility),
-        utility_skipped=evidence.utility_skipped,
+        risks=found.risks,
+        risks_skipped=found.risks_skipped,
+        attacks=found.attacks,
+        attacks_skipped=found.attacks_skipped,
+        utility=found.utility,
+        utility_skipped=found.utility_skipped,
         versions=versions(),
         seconds={stage: round(taken, 3) for stage, taken in clock.seconds.items()},
-        control_void=subject.void,
+        control_void=found.void,
         run=run,
-        **facts,
+        **{**found.facts, "notices": (*found.facts["notices"], *told)},
     )
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """What was found of one table: of a file, or of several together."""
+
+    facts: dict[str, Any]
+    risks: tuple[RiskDocument, ...]
+    risks_skipped: tuple[Skipped, ...]
+    attacks: tuple[AttackDocument, ...]
+    attacks_skipped: tuple[Skipped, ...]
+    utility: tuple[MeasureDocument, ...]
+    utility_skipped: tuple[Skipped, ...]
+    void: bool
+
+    def with_others(self, joined: _Judged) -> _Judged:
+        """The same, and what was found of the file together with others: the worst counts."""
+        own = {one["attack"]: one for one in self.attacks}
+        more = {one["attack"]: one for one in joined.attacks if _is_worse(one, own)}
+        risks = [
+            RiskDocument(**{**one, "of": f"{one['of']} (files together)"}) for one in joined.risks
+        ]
+        known = {one["risk"] for one in (*self.risks, *risks)}
+        return replace(
+            self,
+            facts={**self.facts, "unfit": {**joined.facts["unfit"], **self.facts["unfit"]}},
+            risks=(*self.risks, *risks),
+            risks_skipped=tuple(one for one in self.risks_skipped if one.name not in known),
+            attacks=tuple({**own, **more}.values()),
+            attacks_skipped=tuple(one for one in self.attacks_skipped if one.name not in more),
+            void=self.void or joined.void,
+        )
+
+
+def _is_worse(attack: AttackDocument, known: Mapping[str, AttackDocument]) -> bool:
+    """Whether an attack succeeds more often beyond guessing than the known one of its name."""
+    other = known.get(attack["attack"])
+    return other is None or (attack["advantage"] or 0) > (other["advantage"] or 0)
+
+
+@dataclass(frozen=True)
+class _Judging:
+    """How tables are judged in one audit."""
+
+    inquiry: Inquiry
+    instruments: Instruments
+    run: RunDocument
+    progress: Progress
+    clock: StageClock
+
+    def of(self, sides: Sides) -> _Judged:
+        """What is found of one table."""
+        self.progress("recognising columns")
+        with self.clock.timed("recognising"):
+            found = _recognition(sides)
+        facts = _facts(sides, found)
+        draws = draws_of(self.run)
+        subject = _AuditedFile(sides, found.foreign, draws, quick=self.inquiry.quick)
+        del sides, found
+        with self.clock.timed("risks"):
+            if not self.instruments.attacks and not self.instruments.measures:
+                subject.keep_examined_rows()
+            risks, risks_skipped = parted(subject.risks(self.inquiry, self.progress))
+        subject.judge_control(risks)
+        run = EvidenceRun(subject, self.progress, self.clock)
+        evidence = _evidence(self.inquiry, self.instruments, run)
+        facts["notices"] = (*facts["notices"], *subject.notices)
+        return _Judged(
+            facts=facts,
+            risks=tuple(one.document() for one in risks),
+            risks_skipped=risks_skipped,
+            attacks=_documents(evidence.attacks),
+            attacks_skipped=evidence.attacks_skipped,
+            utility=_documents(evidence.utility),
+            utility_skipped=evidence.utility_skipped,
+            void=subject.void,
+        )
 
 
 def _facts(sides: Sides, found: _Recognition) -> dict[str, Any]:
@@ -547,6 +627,7 @@ def require_same_again(
         places.get("auxiliary"),
         run.get("quick", False),
         run.get("shadows", 0),
+        tuple(place for side, place in places.items() if side.startswith("beside ")),
     )
     progress("comparing inputs")
     now = run_of(places, inquiry, run["seed"])["inputs"]

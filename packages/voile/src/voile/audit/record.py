@@ -109,8 +109,8 @@ class RunDocument(TypedDict):
     """What an audit was run on, and how: whoever runs it again gets the same figures."""
 
     inputs: dict[str, str]
-    """Digests of the contents of "released" and "original", and of "control", "plan" and
-    "auxiliary" if given."""
+    """Digests of the contents of "released" and "original", and of "control", "plan", "auxiliary"
+    and "beside 1", "beside 2", ... if given."""
     places: dict[str, str]
     """Where these files were."""
     targets: Annotated[int, Field(ge=1)]
@@ -210,6 +210,15 @@ class AuditRecord:
         )
         return tuple(one for one in same if _settings(one) != now)
 
+    @property
+    def other_files(self) -> int:
+        """Files of this original that a ledger knows, and that were not judged together with it."""
+        if self.run is None or not self.earlier:
+            return 0
+        known = {*self.run["inputs"].values(), self.run.get("rows")}
+        earlier = {(one["inputs"]["released"], one.get("rows")) for one in self.earlier}
+        return len({rows or file for file, rows in earlier if not {file, rows} & known})
+
     def document(self) -> Json:
         """A record for JSON; the first key says that it is private."""
         return sealed({"private": PRIVATE, "format": AUDIT_FORMAT, **plain(self)})
@@ -289,6 +298,8 @@ class Inquiry:
 
     shadows: int = 0
     """How many releases an adversary makes by the plan to learn who is in the file; 0: none."""
+    beside: tuple[Path, ...] = ()
+    """Other files of the same original, which are judged together with the one, too."""
 
     def __post_init__(self) -> None:
         if self.shadows and self.shadows < SHADOWS:

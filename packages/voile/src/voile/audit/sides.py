@@ -28,6 +28,10 @@ its cells.
 Dates of a file that the original lacks, such as those that were moved or drawn, are read as days on
 all sides: numbers that noise, shifts and nearness are understood of.
 
+Files of one original are joined where rows are the same persons': by a column that tells rows apart
+on both sides, by all that both have, or by the order of rows; of these by what joins most rows, so
+far as other columns of both agree.
+
 What a file holds beside its table is not read, and travels with it: other sheets, comments and
 pictures of a workbook, metadata of Parquet and Arrow files, other tables of a database.  It is
 named, and a person must vouch for it.
@@ -70,10 +74,11 @@ from voile_base.errors import TableError
 from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness, parts
 
-__all__ = ["Sides", "read_sides"]
+__all__ = ["Sides", "joined", "read_sides"]
 
 
 Hashes = NDArray[np.uint64]
+Places = NDArray[np.integer]
 
 _ALARM = 0.001
 _ALIKE = 0.05
@@ -334,6 +339,18 @@ class Sides:
     called_missing: Mapping[str, float] = field(default_factory=dict)
     """Shares of cells of the original that the plan calls missing and that look like values."""
 
+    def with_files(self, places: Sequence[Path]) -> tuple[Sides | None, tuple[str, ...]]:
+        """The same of this file and others together, and what is said of each.
+
+        None where none can be joined.  Raises ``TableError`` where one cannot be read.
+        """
+        read = {
+            place.name: Read.compactly(_data_of(place), self.plan.missing, self.plan.texts).frame
+            for place in places
+        }
+        table, told = joined(self.released, read)
+        return (None if table is None else replace(self, released=table)), tuple(told)
+
     def without_rows(self) -> Sides:
         """The same with all columns and no rows."""
         original, control = (
@@ -342,6 +359,77 @@ class Sides:
         )
         assert original is not None
         return replace(self, released=self.released.clear(), original=original, control=control)
+
+
+_AGREE = 0.9
+"""The share of rows in which a column that both have agrees, where rows stand in one order."""
+_JOINED = 0.5
+"""The share of the rows of the smaller file that must be joined."""
+
+
+def joined(
+    released: pl.DataFrame, others: Mapping[str, pl.DataFrame]
+) -> tuple[pl.DataFrame | None, list[str]]:
+    """A file's rows with those of others beside them, by their names, and what is said of each.
+
+    None where none can be joined.  Of a column that several have the one of most values counts.
+    """
+    table, told = released, list[str]()
+    for name, other in others.items():
+        found = _joined(table, other)
+        if found is None:
+            told.append(
+                f"rows of {name} cannot be told to be those of this file, by a column that tells "
+                "rows apart or by their order: the two were not judged together"
+            )
+            continue
+        table, how = found
+        told.append(
+            f"{name} was joined by {how}, {table.height:,} rows: figures of both files together "
+            "stand beside those of this file"
+        )
+    return (table if table is not released else None), told
+
+
+def _joined(first: pl.DataFrame, second: pl.DataFrame) -> tuple[pl.DataFrame, str] | None:
+    """Two files side by side, and by what; None where nothing tells whose rows are the same."""
+    texts = [side.select(pl.all().cast(pl.String)) for side in (first, second)]
+    shared = [name for name in first.columns if name in second.columns]
+    best: tuple[float, str, Places, Places] | None = None
+    for names in (*([name] for name in shared), *([shared] if len(shared) > 1 else [])):
+        keys = [
+            side.select(names)
+            .with_row_index("row of file")
+            .filter(pl.struct(names).is_unique() & pl.all_horizontal(pl.col(names).is_not_null()))
+            for side in texts
+        ]
+        both = keys[0].join(keys[1], on=names, suffix=" too")
+        one, two = (both[f"row of file{end}"].to_numpy() for end in ("", " too"))
+        worth = len(one) * _agreement(texts, one, two, [n for n in shared if n not in names])
+        if len(one) >= _JOINED * min(first.height, second.height) and (not best or worth > best[0]):
+            best = worth, f"column {', '.join(map(repr, names))}", one, two
+    places = np.arange(first.height)
+    alike = _agreement(texts, places, places, shared) if first.height == second.height else 0.0
+    if alike >= _AGREE and (not best or alike * first.height > best[0]):
+        best = alike, "the order of its rows", places, places
+    if best is None:
+        return None
+    left, right = first[best[2]], second[best[3]]
+    finer = {name for name in shared if right[name].n_unique() > left[name].n_unique()}
+    more = [name for name in right.columns if name not in shared or name in finer]
+    return left.with_columns(right.select(more)), best[1]
+
+
+def _agreement(
+    sides: Sequence[pl.DataFrame], one: Places, two: Places, names: Sequence[str]
+) -> float:
+    """The largest share of joined rows in which a column of both agrees; 1 where none is."""
+    if not len(one):
+        return 0.0
+    kinds = [name for name in names if sides[0][name].n_unique() > 1]
+    left, right = sides[0][one], sides[1][two]
+    alike = (int(left[name].eq_missing(right[name]).sum()) / len(one) for name in kinds)
+    return max(alike, default=1.0)
 
 
 def read_sides(
@@ -370,6 +458,7 @@ def read_sides(
     )
     others = None
     notices = [_told_missing(name, share) for name, share in called.items()]
+    notices += _other_releases(released)
     void = False
     if control is not None:
         frame = _like(Read.compactly(control, missing, texts), schema, control)
@@ -535,6 +624,17 @@ def _data_of(released: Path) -> Path:
     if refusal := found.refusal():
         raise refusal
     return found.whole
+
+
+def _other_releases(released: Path) -> list[str]:
+    """That a release folder is one of several, as a clause."""
+    series = release_document(released).get("series") if (released / DOCUMENT).is_file() else None
+    if not isinstance(series, Mapping):
+        return []
+    return [
+        f"the release is number {series.get('version')} of the series {series.get('name')!r}: what "
+        "its releases tell together was judged only of those that --beside names"
+    ]
 
 
 def _method_of(released: Path) -> Mapping[str, object] | None:

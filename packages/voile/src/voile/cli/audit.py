@@ -73,6 +73,14 @@ __all__: list[str] = []
     "known to him.",
 )
 @click.option(
+    "--beside",
+    metavar="FILE",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Another file of the original that is published, too: rows of both are joined, and what "
+    "both tell together is judged beside the file. May be said several times.",
+)
+@click.option(
     "--out",
     required=True,
     type=click.Path(path_type=Path),
@@ -124,6 +132,7 @@ def _audit_command(
     control: Path | None,
     plan: Path | None,
     auxiliary: Path | None,
+    beside: tuple[Path, ...],
     out: Path,
     targets: int,
     attacks: str | None,
@@ -157,7 +166,7 @@ def _audit_command(
     leave_pandas_unloaded()
     with progress() as stage:
         inquiry = examine.Inquiry(
-            targets, names_of(attacks), names_of(first), auxiliary, quick, shadows
+            targets, names_of(attacks), names_of(first), auxiliary, quick, shadows, beside
         )
         signer = None if key is None else signing.read_key(key)
         with new_private_folder(out) as folder:
@@ -174,6 +183,12 @@ def _audit_command(
     with telling_what_is_done(f"the audit stands at {out}"):
         for notice in record.notices:
             say(f"voile: {notice}.")
+        if record.other_files:
+            say(
+                f"voile: the ledger knows {record.other_files:,} other files of this original: "
+                "what they tell together was not judged; name those that are published with "
+                "--beside."
+            )
         if as_json:
             print_json({**record.document(), "out": str(out)})
         else:

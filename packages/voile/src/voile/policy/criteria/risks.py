@@ -132,8 +132,9 @@ class Copies(PolicyCriterion):
     def _found(self, case: Case) -> MeasuredFigure | str:
         if isinstance(case.record, AuditRecord) and case.record.control_void:
             return CONTROL_VOID
-        risk = next((one for one in case.risks if one["risk"] == COPYING), None)
-        if risk is not None and "persons" in risk:
+        copying = [one for one in case.risks if one["risk"] == COPYING and "persons" in one]
+        risk = max(copying, key=lambda one: one["persons"], default=None)
+        if risk is not None:
             rates = [one["value"] or 0 for one in (risk["main"], risk["control"] or risk["guess"])]
             why = f"{rates[0]:.2%} of the original are close, and {rates[1]:.2%} of the control"
             return MeasuredFigure.exactly(risk["persons"], why, *risk["notes"], of_original=True)
@@ -160,11 +161,12 @@ class WorstOff(PolicyCriterion):
     def _found(self, case: Case) -> MeasuredFigure | str:
         if isinstance(case.record, AuditRecord) and case.record.control_void:
             return CONTROL_VOID
-        risk = next((one for one in case.risks if one["risk"] == COPYING), None)
-        rates = (
-            {} if risk is None else {one["false_positives"]: one for one in risk.get("rates", ())}
-        )
-        rate = rates.get(float(self.false_positives))
+        every = [
+            rate for one in case.risks if one["risk"] == COPYING for rate in one.get("rates", ())
+        ]
+        rates = {one["false_positives"] for one in every}
+        some = [one for one in every if one["false_positives"] == float(self.false_positives)]
+        rate = max(some, key=lambda one: one["beyond"]["high"], default=None)
         if rates and rate is None:
             return f"it was counted at {', '.join(f'{one:g}' for one in rates)} of mistakes alone"
         if rate is None:
