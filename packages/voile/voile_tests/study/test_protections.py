@@ -17,8 +17,7 @@ from voile.ledger import Ledger
 from voile.schema.plan import parse_plan
 from voile.study import grid
 from voile.study.documents import require_seal, sealed
-from voile.study.outputs import OutputMemory
-from voile.study.protections import compare_protections
+from voile.study.protections import OutputMemory, compare_protections
 from voile.study.rehearsal import solutions_document
 from voile.study.verdict import LimitRuling, limits_document, limits_of
 from voile_base.errors import InputError, LedgerError, RefusedError

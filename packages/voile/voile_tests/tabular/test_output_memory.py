@@ -12,7 +12,7 @@ import pytest
 from voile.ledger import Ledger
 from voile.schema.plan import parse_plan
 from voile.schema.tabulation import Condition
-from voile.study.outputs import OutputMemory
+from voile.study.protections import OutputMemory
 from voile.tabular.output_memory import OutputVerdict
 from voile.tabular.publishing import TablesOutput, make_tables
 from voile.tabular.remembered import RememberedTable

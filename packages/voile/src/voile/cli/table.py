@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from voile.schema import plan as schema_plan
     from voile.schema import tabulation
     from voile.schema.plan import Plan
-    from voile.study import outputs, protections
     from voile.study import plans as study_plans
+    from voile.study import protections
     from voile.study import record as study_record
-    from voile.study.outputs import OutputMemory
+    from voile.study.protections import OutputMemory
     from voile.table import opening
     from voile.tabular import (
         auditing,
@@ -47,7 +47,6 @@ else:
     html = on_demand("voile.report.html")
     folder = on_demand("voile.release.folder")
     tabulation = on_demand("voile.schema.tabulation")
-    outputs = on_demand("voile.study.outputs")
     protections = on_demand("voile.study.protections")
     study_record = on_demand("voile.study.record")
     opening = on_demand("voile.table.opening")
@@ -492,7 +491,7 @@ def _memory(ledger: str | None, data_set: str | None, minimum: int) -> OutputMem
     if ledger is None or data_set is None:
         msg = "earlier outputs are known by ledger and data set; give --ledger and --data-set"
         raise InputError(msg)
-    return outputs.OutputMemory(Path(ledger), data_set, max(minimum, 2))
+    return protections.OutputMemory(Path(ledger), data_set, max(minimum, 2))
 
 
 def _minimum_of(stated: Plan) -> int:

@@ -7,9 +7,6 @@ else, such as an order, is no person; whether a person is behind it is a questio
 A table is one of counts where each combination of its categories stands once and there are about as
 many rows as combinations: then a row is no person but a group, with their number beside it.
 
-A table of positions and times is one of trips.  Where all four roles of a trajectory are found,
-noise for positions is proposed, and nothing else of the table; where one is missing, no method is.
-
 A text that stands for a missing value is declared for the whole plan.  One that is a value of its
 own in another column, such as the N of "no", is not proposed.
 
@@ -37,19 +34,18 @@ from voile.proposal.columns import (
     unclear,
 )
 from voile.proposal.layout import marks_of
+from voile.proposal.trips import ProposedTrips, proposed_trips
 from voile.recognisers.codes import FINELY_WRITTEN
 from voile.recognisers.recognition import on_a_grid
 from voile.recognisers.telling import of_staff, proper_words
 from voile.recognisers.values import share_of
 from voile.schema.names import (
-    DEVICE_STATE,
     Role,
     fits,
     meaning_of,
     named,
     stems_of,
     words_of,
-    words_told,
 )
 from voile.schema.persons import ALONE, FEW_PERSONS
 from voile.table.summaries import ColumnDetails
@@ -60,7 +56,7 @@ if TYPE_CHECKING:
 else:
     special = on_demand("scipy.special")
 
-__all__ = ["Proposal", "ProposedTrips", "propose"]
+__all__ = ["Proposal", "propose"]
 
 
 _COUNTS = (
@@ -83,16 +79,7 @@ _LOOSE = 4
 """Combinations that may stand in no row, as a multiple of the rows."""
 _CATEGORIES = 30
 """Different whole numbers up to which a column may hold categories of a table of counts."""
-_SECONDS = (1e8, 1e11)
-"""Between these, numbers are seconds since 1970; up to a thousand times as much, milliseconds."""
-_MOVING = frozenset({"vehicle", "device"})
 _LATITUDES = 90
-_STATES = 0.5
-"""The share of rows with another value, up to which numbers are states that repeat."""
-_FACTS = 3
-"""Columns beside places, times and devices, beyond which a table is none of reports of trips."""
-_REPEATS = 3
-"""Reports of a trip, on average, from which on a column may tell trips apart."""
 
 GroupSizes = Callable[[Sequence[str]], Sequence[int]]
 """How many rows agree in some columns: the sizes of the groups of rows that do."""
@@ -100,30 +87,6 @@ _DEPENDENT = 1.5
 """Combinations of a label and a trait that chance would make, as a multiple of the labels."""
 _CROSSING = 2
 """Combinations of traits, as a multiple of those of one: a place's or a product's hang together."""
-
-
-@dataclass(frozen=True)
-class ProposedTrips:
-    """The columns of reports of trips; None for those that were not found."""
-
-    time: ColumnProposal | None
-    latitude: ColumnProposal | None
-    longitude: ColumnProposal | None
-    trip: ColumnProposal | None
-    beside: tuple[ColumnProposal, ...] = ()
-    """States of the device, which are published as they are: they tell nothing about places."""
-
-    @property
-    def roles(self) -> dict[str, ColumnProposal] | None:
-        """The columns by role; None where one of the four is missing."""
-        found = {
-            "trip": self.trip,
-            "time": self.time,
-            "latitude": self.latitude,
-            "longitude": self.longitude,
-        }
-        there = {role: column for role, column in found.items() if column is not None}
-        return there if len(there) == len(found) else None
 
 
 @dataclass(frozen=True)
@@ -185,7 +148,7 @@ def propose(details: Sequence[ColumnDetails], sizes: GroupSizes | None = None) -
     columns = [_without_false_bounds(one, marks) for one in columns]
     published = [column for column in columns if column.role in {"quasi", "sensitive"}]
     missing = any(column.details.profile.missing for column in published)
-    return Proposal(tuple(columns), marks, missing, _proposed_trips(columns), categories)
+    return Proposal(tuple(columns), marks, missing, proposed_trips(columns), categories)
 
 
 def _with_families(columns: list[ColumnProposal]) -> list[ColumnProposal]:
@@ -601,96 +564,3 @@ def _without_false_bounds(column: ColumnProposal, marks: Sequence[str]) -> Colum
     """Without public bounds where a number outside them is not declared as missing."""
     undeclared = set(column.details.sentinels) - set(marks)
     return replace(column, bounds=None) if undeclared else column
-
-
-def _proposed_trips(columns: Sequence[ColumnProposal]) -> ProposedTrips | None:
-    """The trips that a table reports; None without positions, or without times and trips.
-
-    Sentences of a receiver of positions hold their times themselves.
-    """
-    places = [column for column in columns if column.is_position]
-    times = [column for column in columns if column not in places and _is_time(column)]
-    tracks = any(one.recognition and one.recognition.key == "track" for one in places)
-    if sum(fits(words_told("latitude"), words_of(one.name)) for one in places) > 1:
-        return None  # where a ride began and where it ended: an event a row, and no report of a way
-    if all(one.details.profile.distinct <= FEW_PERSONS for one in places):
-        return None  # the state of a receiver, and nowhere
-    if not places or not (times or tracks or any(map(_is_called_a_trip, columns))):
-        return None
-    degrees = [one for one in places if one.details.profile.type == "decimal"]
-    latitude, longitude = (_only(degrees, words_told(one)) for one in ("latitude", "longitude"))
-    called = (one for one in times if fits(words_told("time_of_report"), words_of(one.name)))
-    time = next(iter((*called, *times)), None)
-    rest = [one for one in columns if one not in places and one is not time]
-    trip = _trip(rest)
-    if not tracks and _is_of_events(rest, trip):
-        return None
-    beside = tuple(one for one in rest if one is not trip and _is_of_a_device(one))
-    return ProposedTrips(time, latitude, longitude, trip, beside)
-
-
-def _is_of_a_device(column: ColumnProposal) -> bool:
-    """Whether a column is the state of a device by its name, and its values repeat as such do.
-
-    Speeds, directions, distances and heights are none: with times they tell the way.
-    """
-    profile, meaning = column.details.profile, meaning_of(column.name)
-    if column.recognition is not None or meaning is None or meaning.reason != DEVICE_STATE:
-        return False
-    few = profile.distinct <= FEW_PERSONS
-    return few or (profile.type in {"integer", "decimal"} and column.details.look().share < _STATES)
-
-
-def _is_of_events(columns: Sequence[ColumnProposal], trip: ColumnProposal | None) -> bool:
-    """Whether rows are events with a place, such as answers and calls, and no reports of a way.
-
-    Nothing moves, and facts stand beside the places: some that are understood where no column tells
-    trips apart, or so many that no receiver of positions writes them.
-    """
-    facts = [one for one in columns if one.role in {"quasi", "sensitive"} and one.kind != "date"]
-    facts = [one for one in facts if not _is_of_a_device(one)]
-    several = trip is None and sum(not one.guessed for one in facts) > 1
-    return not any(map(_moves, columns)) and (several or len(facts) > _FACTS)
-
-
-def _moves(column: ColumnProposal) -> bool:
-    """Whether a column tells a way beside positions; the height of a place does not alone."""
-    told = column.recognition is not None and column.recognition.group == "movement"
-    return told and not fits(words_told("height"), words_of(column.name))
-
-
-def _only(places: Sequence[ColumnProposal], words: Sequence[str]) -> ColumnProposal | None:
-    """The one column whose name has such a word; None where none or several have."""
-    found = [one for one in places if fits(words, words_of(one.name))]
-    return found[0] if len(found) == 1 else None
-
-
-def _is_time(column: ColumnProposal) -> bool:
-    """Whether a column holds times: with a clock, or as seconds since 1970."""
-    details = column.details
-    if details.profile.type == "datetime" or any("%H" in one for one in details.date_formats):
-        return True
-    if details.profile.type not in {"integer", "decimal"} or details.extremes is None:
-        return False
-    least, most = details.extremes
-    low, high = _SECONDS
-    named_so = fits(words_told("time_of_report"), words_of(column.name))
-    return named_so and low < least and most < 1000 * high
-
-
-def _trip(columns: Sequence[ColumnProposal]) -> ColumnProposal | None:
-    """The column that tells trips apart, or else vehicles, devices or persons."""
-    several = [
-        one
-        for one in columns
-        if one.details.profile.distinct > 1
-        and one.details.profile.distinct * _REPEATS <= one.details.rows
-        and not one.details.profile.missing
-    ]
-    called = [one for one in several if _is_called_a_trip(one)]
-    things = [one for one in several if one.recognition and one.recognition.key in _MOVING]
-    return next(iter((*called, *things, *(one for one in several if named(one.name)))), None)
-
-
-def _is_called_a_trip(column: ColumnProposal) -> bool:
-    return fits(words_told("trip"), words_of(column.name))

@@ -7,17 +7,24 @@ A **comparison** makes the same tables by several plans and publishes none of th
 it has the true value beside what each protection would show; for each protection how much is shown,
 how far it is from the truth, whether totals add up, and how many counts of few units it shows as
 they are.  All of it is private, and no budget is spent, for nothing leaves.
+
+**Exact tables** are judged against all that left a data set, and remembered: the ledger keeps them
+(``ledger.budget``), ``tabular.output_memory`` judges.  A table is entered after it was judged and
+before it is written: a crash in between leaves a ledger that knows of a table that nobody saw,
+which is safe.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from voile.ledger import Ledger
 from voile.publish.registry import publisher_for
 from voile.release.folder import READING
 from voile.release.release import Publication
@@ -30,17 +37,20 @@ from voile.table.opening import open_frame, open_table
 from voile.table.places import Address
 from voile.table.protocol import Format
 from voile.tabular.counting import PrivateCells, plan_of_noise, plan_of_rows
+from voile.tabular.output_memory import OutputVerdict
 from voile.tabular.published import STATUS, TABLE, columns_of_cells
 from voile.tabular.publishing import make_tables
+from voile.tabular.remembered import RememberedTable
 from voile.tabular.system import TOTAL, qualified
 from voile_base.durable import write_text
-from voile_base.errors import InputError, PlanError
+from voile_base.errors import InputError, LedgerError, PlanError, RefusedError
 from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
 
 __all__ = [
     "ComparedProtection",
     "NoisyOutput",
+    "OutputMemory",
     "ProtectionComparison",
     "compare_protections",
     "make_noisy_tables",
@@ -49,6 +59,8 @@ __all__ = [
 _FEW = 3
 """Counts below it are few units, where no plan says a minimum."""
 _EPSILON = 1e-9
+_MOST_LISTED = 3
+"""Disclosed groups that a refusal names."""
 
 Progress = Callable[[str], None]
 Columns = Mapping[str, Sequence[Any]]
@@ -321,3 +333,65 @@ def _adds_up(one: _Shown, of: tuple[PrivateCells, Columns, Sequence[_Cell]]) -> 
         if (np.abs(sums) > 1e-6 * np.maximum(1.0, np.nanmax(np.abs(values), initial=1.0))).any():
             return False
     return True
+
+
+@dataclass(frozen=True)
+class OutputMemory:
+    """All tables that left one data set."""
+
+    ledger: Path
+    data_set: str
+    minimum: int
+    """Fewest units that may be known exactly; at least 2."""
+
+    @cached_property
+    def earlier(self) -> tuple[RememberedTable, ...]:
+        """The tables that left, oldest first; raises ``LedgerError`` where they cannot be read."""
+        records = Ledger(self.ledger).outputs(self.data_set)
+        try:
+            return tuple(RememberedTable.unpacked(record.content) for record in records)
+        except ValueError as error:
+            msg = (
+                f"{self.ledger}: the outputs of data set {self.data_set!r} cannot be read: "
+                f"{error}; use the version of Voile that wrote them, or restore a backup"
+            )
+            raise LedgerError(msg) from None
+
+    def judge(self, tables: Sequence[RememberedTable]) -> OutputVerdict:
+        """What follows from some tables and all earlier ones."""
+        return OutputVerdict.judge(self.earlier, tables, self.minimum)
+
+    def remember(self, tables: Sequence[RememberedTable]) -> None:
+        """Enter tables that are about to leave, or have left; durable when it returns."""
+        packed = [(table.name, table.packed()) for table in tables]
+        Ledger(self.ledger).remember(self.data_set, len(self.earlier), packed)
+
+    def let_leave(self, tables: Sequence[RememberedTable]) -> None:
+        """Judge tables and enter them; raises ``RefusedError`` where they disclose something."""
+        self.refuse(self.judge(tables))
+        self.remember(tables)
+
+    def refuse(self, verdict: OutputVerdict) -> None:
+        """Raise ``RefusedError`` where tables disclose something."""
+        if not verdict.safe:
+            raise RefusedError(self._refusal(verdict))
+
+    def _refusal(self, verdict: OutputVerdict) -> str:
+        """What is disclosed about whom, by which tables, and what to change; without values."""
+        number = len(verdict.derived)
+        listed = "".join(
+            f"\n  {one.what}: from {'; '.join(one.sources)}"
+            for one in verdict.derived[:_MOST_LISTED]
+        )
+        more = f"\n  ... and {number - _MOST_LISTED:,} more" if number > _MOST_LISTED else ""
+        change = (
+            "Use the conditions of the earlier output, or suppress "
+            f"{len(verdict.change):,} cells of the new table: {'; '.join(verdict.change)}"
+            if verdict.change
+            else "Use the conditions of the earlier output, or ask for coarser values"
+        )
+        return (
+            f"together with {len(self.earlier):,} earlier outputs of data set {self.data_set!r} "
+            f"the table gives the exact numbers of {number:,} groups of fewer than {self.minimum} "
+            f"units:{listed}{more}\n{change}"
+        )
