@@ -98,8 +98,8 @@ def test_a_small_table_of_stays(tmp_path: Path) -> None:
         "icd": ("sensitive", "code"),
         "note": ("drop", "text"),
         "income": ("sensitive", "number"),
-        "follow_up": ("quasi", "nominal"),
-        "status_code": ("quasi", "nominal"),
+        "follow_up": ("sensitive", "nominal"),
+        "status_code": ("sensitive", "nominal"),
     }
     assert proposal.marks == ("?",)
     (birth,) = (column for column in proposal.columns if column.name == "birth_date")

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from voile.proposal.columns import ColumnProposal
-from voile.proposal.editing import columns_not_understood
+from voile.proposal.editing import columns_not_understood, role_asked_for, with_role
 from voile.proposal.whole import Proposal, propose
 from voile.proposal.writing import plan_text
 from voile.recognisers.values import group_words, listed_names
@@ -110,6 +110,43 @@ def test_what_many_share_is_a_quasi_identifier_and_all_of_it_is_asked_about_once
     assert {one.role for one in proposal.columns} == {"quasi"}
     (question,) = open_questions(plan_text(proposal, "t.csv"))
     assert columns_not_understood(question) == [one.name for one in proposal.columns]
+
+
+def test_what_stands_where_sensitive_columns_do_is_sensitive_and_asked_about_once(tmp_path):
+    """Behind a sensitive column, or last where enough is told; before and between others it is not.
+
+    Whoever answers that others know one of them moves it, and the others stay.
+    """
+    words = ("flimmer", "storbe", "quant", "plisk")
+    columns = {
+        "qworp": [words[n % 4] for n in range(ROWS)],
+        "age": [20 + n % 50 for n in range(ROWS)],
+        "sex": ["mf"[n % 2] for n in range(ROWS)],
+        "diagnosis": [("J45", "I10", "E11")[n % 3] for n in range(ROWS)],
+        "zwaal": [words[n % 3] for n in range(ROWS)],
+        "town": [("Delft", "Gouda", "Leiden")[n % 3] for n in range(ROWS)],
+        "plim": [words[n // 4 % 4] for n in range(ROWS)],
+        "income": [1000 + 37 * n for n in range(ROWS)],
+        "vrop": [words[n // 3 % 4] for n in range(ROWS)],
+    }
+    proposal = _proposal(tmp_path, columns)
+    roles = {one.name: one.role for one in proposal.columns if one.guessed}
+    assert [name for name, role in roles.items() if role == "quasi"] == ["qworp"]
+    assert {name for name, role in roles.items() if role == "sensitive"} == {
+        "zwaal",
+        "plim",
+        "vrop",
+    }
+    text = plan_text(proposal, "t.csv")
+    asked = {role_asked_for(one): one for one in open_questions(text) if role_asked_for(one)}
+    assert columns_not_understood(asked["sensitive"]) == ["qworp"]
+    known = asked["quasi_identifiers"]
+    assert columns_not_understood(known) == ["zwaal", "plim", "vrop"]
+    text = with_role(text, ["zwaal"], "quasi_identifiers")
+    (known,) = (one for one in open_questions(text) if role_asked_for(one) == "quasi_identifiers")
+    assert columns_not_understood(known) == ["plim", "vrop"]
+    few = _proposal(tmp_path, {name: columns[name] for name in ("age", "zwaal")})
+    assert _of(few, "zwaal").role == "quasi"
 
 
 @pytest.mark.parametrize(

@@ -274,6 +274,9 @@ def test_numbers_of_orders_are_no_counts_whatever_their_name_says(tmp_path):
         ("265001234", "265011234", "265021234"),
         ("AnLi", "BeSv", "MoKa"),
         ("ESu", "JVi", "MRa"),
+        ("JFA", "LBE", "MDU", "NRI"),
+        ("gagnm07", "royp02", "tremc01"),
+        ("1-048211", "1-103377", "1-129054"),
     ],
 )
 def test_few_codes_and_names_with_initials_are_left_out(tmp_path, values):

@@ -19,6 +19,7 @@ from voile.proposal.editing import (
     asks_for_values,
     columns_not_understood,
     date_formats_asked,
+    role_asked_for,
     with_answer,
     with_column_key,
     with_input,
@@ -321,7 +322,9 @@ class _Asked:
     place: int
     """Among the questions of the text, from 0."""
     columns: Mapping[int, str]
-    """Those of which it asks whether they are sensitive, by their indices in the table."""
+    """Those of which it asks whether they have a role, by their indices in the table."""
+    asked_for: str
+    """That role; empty where it asks of no columns."""
 
     @property
     def is_proposed_elsewhere(self) -> bool:
@@ -341,12 +344,13 @@ def _asked(question: OpenQuestion, place: int, names: Sequence[str], plan: str) 
     by = "role" if index is not None else "values"
     for name, fits in _ANSWERED_BY.items():
         by = name if fits(question) else by
-    text = _WRITES.split(question.text)[0].removeprefix("sensitive: ")
+    asked_for = role_asked_for(question)
+    text = _WRITES.split(question.text)[0].removeprefix(f"{asked_for}: ")
     role = column_lines(plan, names)[index].role or _OUT if index is not None else ""
     proposed, formats = _proposed(by, index, names, plan), date_formats_asked(question)
     several = columns_not_understood(question)
     columns = {names.index(one): one for one in several if one in names}
-    return _Asked(column, text, index, by, proposed, role, formats, place, columns)
+    return _Asked(column, text, index, by, proposed, role, formats, place, columns, asked_for)
 
 
 def _proposed(by: str, index: int | None, names: Sequence[str], plan: str) -> str:

@@ -246,10 +246,12 @@ def _choices(question: OpenQuestion) -> dict[str, tuple[str, Callable[[str], str
         }
     as_proposed = ("as the plan proposes", lambda text: editing.with_answered(text, question))
     if column is None:
+        role = editing.role_asked_for(question)
+        answers = ((role[:1], _BECOMES.get(role, ""), role), ("l", "is left out", ""))
         several = {
-            f"{number}{key}": (f"{name} {becomes}", _with(name, role))
+            f"{number}{key}": (f"{name} {becomes}", _with(name, told))
             for number, name in enumerate(editing.columns_not_understood(question), 1)
-            for key, becomes, role in (("s", "is sensitive", "sensitive"), ("l", "is left out", ""))
+            for key, becomes, told in answers
         }
         return {**several, "y": as_proposed}
     return {
@@ -259,6 +261,10 @@ def _choices(question: OpenQuestion) -> dict[str, tuple[str, Callable[[str], str
         "l": ("leave it out", _with(column, "")),
         "y": as_proposed,
     }
+
+
+_BECOMES = {"sensitive": "is sensitive", "quasi_identifiers": "is known to others"}
+"""What a column is whose role a question of several asks for."""
 
 
 def _with(column: str, role: str) -> Callable[[str], str]:

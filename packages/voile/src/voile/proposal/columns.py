@@ -27,7 +27,8 @@ Rules, the first that applies:
 11. what is the same in all rows tells no two persons apart, and is a quasi-identifier that costs
    nothing, unless it is a name or a number of somebody.
 
-No column that is not understood is kept or sensitive, which would show it as it is.
+No column that is not understood is kept, which would show it as it is; ``whole`` takes those that
+stand among sensitive columns for such, and asks.
 
 Kinds.  Digits are numbers where the name says so or where their values are many; few of them are
 names of groups, which is the careful choice: a nominal column is never an interval.

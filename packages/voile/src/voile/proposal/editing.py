@@ -24,6 +24,7 @@ from voile.schema.plan import OpenQuestion, open_questions
 from voile_base.errors import InputError
 
 __all__ = [
+    "ASKS_FOR_KNOWN",
     "ASKS_FOR_SENSITIVE",
     "ONE_COLUMN_ROLES",
     "ROLE_LISTS",
@@ -33,6 +34,7 @@ __all__ = [
     "columns_not_understood",
     "date_formats_asked",
     "questions_in_order",
+    "role_asked_for",
     "with_answer",
     "with_answered",
     "with_column_key",
@@ -54,6 +56,12 @@ ASKS_FOR_SENSITIVE = (
     "illness, a debt or an offence, or does it name or number somebody, such as a clerk?"
 )
 """How the question about quasi-identifiers begins of which nothing is understood."""
+ASKS_FOR_KNOWN = (
+    "quasi_identifiers: does one of these columns say what others may know of a person, such as "
+    "where somebody lives or works, or does it name or number somebody, such as a clerk?"
+)
+"""How the question about sensitive columns begins of which nothing is understood."""
+_ASKED_OF_SEVERAL = {ASKS_FOR_SENSITIVE: "sensitive", ASKS_FOR_KNOWN: "quasi_identifiers"}
 _ASKS_FOR_PERSONS = "are the rows of one value a person's?"
 _ASKS_FOR_MARKS = "does a comma part its decimals"
 _ASKS_FOR_DATES = "the dates fit "
@@ -72,9 +80,15 @@ def asks_for_values(question: OpenQuestion) -> bool:
     return any(words in question.text for words in _ASKS_FOR_VALUES)
 
 
+def role_asked_for(question: OpenQuestion) -> str:
+    """The role that several columns may have, as a question asks; empty where it asks else."""
+    asked = (role for begins, role in _ASKED_OF_SEVERAL.items() if question.text.startswith(begins))
+    return next(asked, "")
+
+
 def columns_not_understood(question: OpenQuestion) -> list[str]:
-    """The columns of which a question asks whether they are sensitive; none where it asks else."""
-    if not question.text.startswith(ASKS_FOR_SENSITIVE):
+    """The columns of which a question asks whether they have a role; none where it asks else."""
+    if not role_asked_for(question):
         return []
     return [_quoted(name) for name in _OF_SEVERAL.findall(question.text)]
 
@@ -165,7 +179,7 @@ _REMARK = re.compile(rf"#   {_NAMED}: |#   weight = {_NAMED} tells")
 _REMARKED = re.compile("#   ")
 _HEADING = re.compile(
     r"# (Never published either|Left out, because no role names them|"
-    rf"\? {re.escape(ASKS_FOR_SENSITIVE)})"
+    rf"\? ({'|'.join(map(re.escape, _ASKED_OF_SEVERAL))}))"
 )
 
 

@@ -7,6 +7,11 @@ else, such as an order, is no person; whether a person is behind it is a questio
 A table is one of counts where each combination of its categories stands once and there are about as
 many rows as combinations: then a row is no person but a group, with their number beside it.
 
+People write tables in sections: who somebody is, then what was found.  So a guess that stands behind
+a sensitive column, or in the second half with no quasi-identifier after it where some columns are
+told, is sensitive, which one question asks about: of 540 columns of foreign tables that nothing explains, 113 of the 128 that are
+sensitive alone stand so, and 12 of the 90 that are quasi-identifiers alone.
+
 A text that stands for a missing value is declared for the whole plan.  One that is a value of its
 own in another column, such as the N of "no", is not proposed.
 
@@ -66,6 +71,9 @@ _COUNTS = (
 )
 """Names of columns of counts."""
 _WEIGHS = "a weight of the survey: not published, since exact weights may tell rows apart"
+_BY_PLACE = "treated as sensitive by default: not understood, and it stands where such columns do"
+_SECTIONS = 3
+"""Columns that are told, from which on the order of a table says something of the others."""
 _SHORT = 5
 """Words of a label up to which it may be the name of somebody's data, and is no question."""
 _CODE, _TWICE, _BY_CHANCE = 5, 2, 1e-4
@@ -144,11 +152,13 @@ def propose(details: Sequence[ColumnDetails], sizes: GroupSizes | None = None) -
     columns = _with_weights(_with_references(_with_constants(columns)))
     categories = _categories(columns, sizes)
     columns = [_asked_about(one, categories) for one in columns]
+    trips = proposed_trips(columns)
+    columns = columns if categories or trips else _with_sections(columns)
     marks = marks_of(details)
     columns = [_without_false_bounds(one, marks) for one in columns]
     published = [column for column in columns if column.role in {"quasi", "sensitive"}]
     missing = any(column.details.profile.missing for column in published)
-    return Proposal(tuple(columns), marks, missing, proposed_trips(columns), categories)
+    return Proposal(tuple(columns), marks, missing, trips, categories)
 
 
 def _with_families(columns: list[ColumnProposal]) -> list[ColumnProposal]:
@@ -441,6 +451,31 @@ def _as_called(
     """What a column might be if that were its name."""
     called = replace(each, profile=replace(each.profile, name=name))
     return replace(propose_column(called, None, beside, persons), details=each)
+
+
+def _with_sections(columns: list[ColumnProposal]) -> list[ColumnProposal]:
+    """With guesses as sensitive that stand where the sensitive columns of a table do."""
+    told: list[tuple[int, Role]] = [
+        (place, one.role)
+        for place, one in enumerate(columns)
+        if one.role in {"quasi", "sensitive"} and not one.guessed
+    ]
+
+    def stands_so(place: int) -> bool:
+        before = next((role for at, role in reversed(told) if at < place), None)
+        after = next((role for at, role in told if at > place), "sensitive")
+        late = 2 * place >= len(columns) and len(told) >= _SECTIONS
+        return before == "sensitive" or (late and after == "sensitive")
+
+    return [
+        replace(one, role="sensitive", why=_BY_PLACE, question=None)
+        if one.guessed
+        and one.role == "quasi"
+        and one.kind not in {"date", "geography"}
+        and stands_so(place)
+        else one
+        for place, one in enumerate(columns)
+    ]
 
 
 def _categories(columns: Sequence[ColumnProposal], sizes: GroupSizes | None) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from voile.proposal.columns import SHARED_BY_PEOPLE, ColumnProposal
-from voile.proposal.editing import ASKS_FOR_SENSITIVE
+from voile.proposal.editing import ASKS_FOR_KNOWN, ASKS_FOR_SENSITIVE
 from voile.proposal.layout import ProposedLayout, marked_columns
 from voile.proposal.trips import ProposedTrips
 from voile.proposal.whole import Proposal
@@ -132,7 +132,7 @@ k = 5  # everybody looks like 4 others at least; a convention for data that leav
 )
 _ALTERNATIVE = '# name = "{name}"  # instead: {why} (docs/methods/{name}.md)'
 _NOT_UNDERSTOOD = "not understood"
-"""Why a column stands in the question about sensitive ones."""
+"""Why a column stands in a question about several."""
 _USUAL_LAYOUT = ProposedLayout()
 _MANY = 20
 """Columns of which one question is asked of all instead of the same of each."""
@@ -306,7 +306,8 @@ def _roles(proposal: Proposal) -> Iterator[str]:
         "quasi_identifiers", proposal.of_role("quasi"), "what others may know about a person"
     )
     yield from _list("sensitive", proposal.of_role("sensitive"), "what nobody should learn")
-    yield from _asked_of_guessed(proposal.of_role("quasi"))
+    yield from _asked_of_guessed(proposal.of_role("quasi"), ASKS_FOR_SENSITIVE)
+    yield from _asked_of_guessed(proposal.of_role("sensitive"), ASKS_FOR_KNOWN)
     if proposal.weight is not None:
         yield (
             f"weight = {_value(proposal.weight.name)}  # of the survey: for risk in the "
@@ -315,14 +316,15 @@ def _roles(proposal: Proposal) -> Iterator[str]:
     yield from _left_out(proposal)
 
 
-def _asked_of_guessed(columns: Sequence[ColumnProposal]) -> Iterator[str]:
-    """One question of the quasi-identifiers of which neither name nor values say what they are.
+def _asked_of_guessed(columns: Sequence[ColumnProposal], asks: str) -> Iterator[str]:
+    """One question of the columns of a role of which neither name nor values say what they are.
 
-    Whoever is found in a group learns what all its rows show, which a quasi-identifier never hides.
+    Whoever is found in a group learns what all its rows show, which a quasi-identifier never hides;
+    and by what is shown as it is, as sensitive columns are, people may be found.
     """
     guessed = [one for one in columns if one.guessed and not one.question]
     if guessed:
-        yield f"{ASKS} {ASKS_FOR_SENSITIVE} If so, say sensitive = [...], or remove it."
+        yield f"{ASKS} {asks} If so, say {asks.split(':')[0]} = [...], or remove it."
         yield from (f"#   {_value(column.name)}: {_NOT_UNDERSTOOD}" for column in guessed)
 
 

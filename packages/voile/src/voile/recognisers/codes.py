@@ -78,6 +78,7 @@ _PADDED = 3
 """Digits from which on noughts in front fill a number to the length that all may have."""
 _LONG_NUMBER = pattern_on_demand(r"\d{6,}(?:\.0)?")
 _RUNS = pattern_on_demand(r"\d+|[^\W\d_]+")
+_LETTERS_NUMBERED = re.compile(r"([a-z]{4,8})\d{1,2}")
 _GIVEN = 4.0
 """Numbers that can be given, as a power of ten, from which on they tell things apart."""
 _PLATE = pattern_on_demand(
@@ -264,7 +265,7 @@ def _is_of_a_thing(text: str) -> bool:
     if re.search(r"[^\W\d_]{4}", text) or _is_a_band(text):
         return False
     if plain.isdigit() and plain != text:
-        return len(plain) >= _NUMBERED
+        return len(plain) >= _NUMBERED or (len(plain) > _SIX and "-" in text)
     return _is_mixed_code(text) or _PLATE.fullmatch(text) is not None
 
 
@@ -318,7 +319,7 @@ def are_of_things(texts: Sequence[str], *, shared: bool) -> bool:
         return False
     if not shared:
         return share_of(texts, _is_of_a_thing) >= ALONE / 2
-    if _are_of_records(texts):
+    if _are_of_records(texts) or _are_logins(texts):
         return True
     grouped = share_of(texts, _THREE_BY_THREE.fullmatch) > ALONE
     if grouped:
@@ -336,6 +337,12 @@ def are_of_things(texts: Sequence[str], *, shared: bool) -> bool:
     round_ones = share_of([runs[-1] for runs in alike], lambda run: run[-2:] == "00")
     given = sum(map(_could_be_given, zip(*alike, strict=True)))
     return round_ones < 0.5 and given >= _GIVEN
+
+
+def _are_logins(texts: Sequence[str]) -> bool:
+    """Whether most texts are small letters and a number, and none like another: "gagnm07"."""
+    found = [match[1] for text in texts if (match := _LETTERS_NUMBERED.fullmatch(text))]
+    return len(found) > 1 and 2 * len(found) > len(texts) and len({*found}) == len(found)
 
 
 def _could_be_given(runs: Sequence[str]) -> float:

@@ -471,11 +471,11 @@ def _is_common(text: str) -> bool:
 
 
 def are_initials(texts: Sequence[str]) -> bool:
-    """Whether texts are initials of persons: two capitals each, or of two lengths, or with points.
+    """Whether texts are initials of persons: two or three capitals each, or with points.
 
     Or the beginnings of two names.
 
-    Codes of groups have as many capitals each.  Two texts may be any.  In small letters many have
+    Codes of groups that are known have as many capitals, too.  Two texts may be any.  In small letters many have
     no vowel, as short words and their abbreviations have.
     """
     if len(texts) > _SINGLE and share_of(texts, _MIXED.fullmatch) > ALONE:
@@ -490,9 +490,10 @@ def are_initials(texts: Sequence[str]) -> bool:
         unspoken = share_of(texts, lambda text: not _VOWEL.search(_plain(text)))
         return unspoken >= _UNSPOKEN and share_of(texts, _is_of_groups) < _SOME_GROUPS
     capitals = all(text == text.upper() for text in texts)
-    if not capitals or all(text == text.swapcase() for text in texts):
+    grouped = share_of(texts, _is_of_groups) >= ALONE / 2
+    if grouped or not capitals or all(text == text.swapcase() for text in texts):
         return False  # in scripts without capitals so many letters are a word, or a whole name
-    return len(texts) > _SINGLE and {len(text) for text in texts} in ({2}, {2, 3})
+    return len(texts) > _SINGLE and {len(text) for text in texts} in ({2}, {3}, {2, 3})
 
 
 def _is_of_groups(text: str) -> bool:
