@@ -7,10 +7,11 @@ else, such as an order, is no person; whether a person is behind it is a questio
 A table is one of counts where each combination of its categories stands once and there are about as
 many rows as combinations: then a row is no person but a group, with their number beside it.
 
-People write tables in sections: who somebody is, then what was found.  So a guess that stands behind
-a sensitive column, or in the second half with no quasi-identifier after it where some columns are
-told, is sensitive, which one question asks about: of 540 columns of foreign tables that nothing explains, 113 of the 128 that are
-sensitive alone stand so, and 12 of the 90 that are quasi-identifiers alone.
+People write tables in sections: who somebody is, then what was found.  So a guess that stands
+behind a sensitive column, or in the second half with no quasi-identifier after it where some
+columns are told, is sensitive, which one question asks about.  Of 540 columns of foreign tables
+that nothing explains, 113 of the 128 that are sensitive alone stand so, and 12 of the 90 that are
+quasi-identifiers alone.
 
 A text that stands for a missing value is declared for the whole plan.  One that is a value of its
 own in another column, such as the N of "no", is not proposed.

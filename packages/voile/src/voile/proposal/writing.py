@@ -324,7 +324,7 @@ def _asked_of_guessed(columns: Sequence[ColumnProposal], asks: str) -> Iterator[
     """
     guessed = [one for one in columns if one.guessed and not one.question]
     if guessed:
-        yield f"{ASKS} {asks} If so, say {asks.split(':')[0]} = [...], or remove it."
+        yield f"{ASKS} {asks} If so, say {asks.partition(':')[0]} = [...], or remove it."
         yield from (f"#   {_value(column.name)}: {_NOT_UNDERSTOOD}" for column in guessed)
 
 

@@ -475,8 +475,8 @@ def are_initials(texts: Sequence[str]) -> bool:
 
     Or the beginnings of two names.
 
-    Codes of groups that are known have as many capitals, too.  Two texts may be any.  In small letters many have
-    no vowel, as short words and their abbreviations have.
+    Codes of groups that are known have as many capitals, too.  Two texts may be any.  In small
+    letters many have no vowel, as short words and their abbreviations have.
     """
     if len(texts) > _SINGLE and share_of(texts, _MIXED.fullmatch) > ALONE:
         return share_of(texts, _is_of_groups) < _SOME_GROUPS
