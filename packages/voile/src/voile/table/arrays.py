@@ -168,17 +168,6 @@ class _Form:
         return self.offends(_trimmed(values))
 
 
-def _admitting(leading: pl.Series) -> list[_Form]:
-    """The forms whose patterns do not rule them out; nulls rule out nothing.
-
-    All are asked at once: of few rows, to ask takes longer than to answer.
-    """
-    texts = pl.col("text").str
-    asked = {form.pattern: texts.contains(form.pattern).all() for form in _FORMS}
-    admits = leading.drop_nulls().alias("text").to_frame().select(**asked).row(0, named=True)
-    return [form for form in _FORMS if admits[form.pattern]]
-
-
 def forms_of(*kinds: Kind) -> list[_Form]:
     """The ways of writing values of some kinds, in the order in which they are tried."""
     return [form for form in _FORMS if form.kind in kinds]
@@ -231,12 +220,12 @@ def infer_type(series: pl.Series) -> pl.Series:
     """
     leading = _trimmed(series.head(_RULING_OUT))
     first = leading.first(ignore_nulls=True)
-    word = isinstance(first, str) and first[:1].isalpha() and first.casefold() not in _WORDS
-    forms = [] if word else _admitting(leading)
-    if not forms:
+    if isinstance(first, str) and first[:1].isalpha() and first.casefold() not in _WORDS:
         return series
-    values = _trimmed(series)
-    for form in forms:
+    asked = {form.pattern: pl.first().str.contains(form.pattern).all() for form in _FORMS}
+    admits = leading.drop_nulls().to_frame().select(**asked).row(0)  # at once: few rows, few calls
+    values = _trimmed(series) if any(admits) else series
+    for form in (one for one, admitted in zip(_FORMS, admits, strict=True) if admitted):
         parsed = _parsed(values, form)
         if parsed is not None:
             return parsed
