@@ -451,14 +451,12 @@ def read_sides(
     called = {} if stated is None else _called_missing(original, stated, held)
     missing, texts = said.missing, said.texts
     shown = Read.compactly(_data_of(released), missing, texts).frame
-    one = (said.roles.person, said.roles.household)
     told_apart = (
         *said.roles.identifiers,
-        *(name for name in one if name and name in held.columns),
+        *(n for n in (said.roles.person, said.roles.household) if n and n in held.columns),
     )
     others = None
-    notices = [_told_missing(name, share) for name, share in called.items()]
-    notices += _other_releases(released)
+    notices = [*map(_told_missing, called, called.values()), *_other_releases(released)]
     void = False
     if control is not None:
         frame = _like(Read.compactly(control, missing, texts), schema, control)
