@@ -273,11 +273,14 @@ def audit(
     )
 
 
+_Facts = dict[str, Any]
+
+
 @dataclass(frozen=True)
 class _Judged:
     """What was found of one table: of a file, or of several together."""
 
-    facts: dict[str, Any]
+    facts: _Facts
     risks: tuple[RiskDocument, ...]
     risks_skipped: tuple[Skipped, ...]
     attacks: tuple[AttackDocument, ...]
@@ -350,7 +353,7 @@ class _Judging:
         )
 
 
-def _facts(sides: Sides, found: _Recognition) -> dict[str, Any]:
+def _facts(sides: Sides, found: _Recognition) -> _Facts:
     """What a record says of the files, which is known before anything is counted."""
     return {
         "rows": _rows(sides),

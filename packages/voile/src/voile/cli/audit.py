@@ -181,18 +181,21 @@ def _audit_command(
             if signer is not None:
                 signing.sign_audit(folder, signer)
     with telling_what_is_done(f"the audit stands at {out}"):
-        for notice in record.notices:
-            say(f"voile: {notice}.")
-        if record.other_files:
-            say(
-                f"voile: the ledger knows {record.other_files:,} other files of this original: "
-                "what they tell together was not judged; name those that are published with "
-                "--beside."
-            )
+        _tell_notices(record)
         if as_json:
             print_json({**record.document(), "out": str(out)})
         else:
             _show(record)
+
+
+def _tell_notices(record: AuditRecord) -> None:
+    for notice in record.notices:
+        say(f"voile: {notice}.")
+    if record.other_files:
+        say(
+            f"voile: the ledger knows {record.other_files:,} other files of this original: what "
+            "they tell together was not judged; name those that are published with --beside."
+        )
 
 
 def _show(record: AuditRecord) -> None:
