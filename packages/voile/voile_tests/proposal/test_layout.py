@@ -224,3 +224,23 @@ def test_a_heading_over_several_columns_does_not_decide_what_they_are(desk) -> N
         *roles["sensitive"],
     }
     assert "Pupil name" not in roles["quasi_identifiers"]
+
+
+@pytest.mark.parametrize(
+    ("below", "last"),
+    [
+        ("Total;300 rows\n", 301),
+        ("\nTotal;300 rows\nAll of 2024\n", 301),
+        ("", None),
+        ("Anna;31", None),
+        ("Anna;31;F;Ulm;no\n", None),
+        ('Anna;31;F;Ulm;no;"first\nsecond";x;y\n', None),
+        ("Total;1\n" * 6, None),
+    ],
+)
+def test_sums_and_notes_below_a_csv_table_are_no_rows(tmp_path, below, last):
+    """Few short lines that end; a row that was cut off, or goes on, is left to reading."""
+    row = 'Anna;31;F;Ulm;no;"a;b";x;y\n'
+    path = tmp_path / "table.csv"
+    path.write_text("name;age;sex;town;left;note;u;v\n" + 300 * row + below, "utf-8")
+    assert proposed_layout(path)[1].layout.last == last

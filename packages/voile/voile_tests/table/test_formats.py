@@ -113,6 +113,41 @@ def test_instants_of_json_lines_are_those_of_csv(tmp_path: Path) -> None:
     assert [dtype == pl.String for dtype in found.dtypes] == [False, False, False, True]
 
 
+def _feature(geometry: object, **properties: object) -> dict[str, object]:
+    return {"type": "Feature", "id": 7, "geometry": geometry, "properties": properties}
+
+
+@pytest.mark.parametrize("lines", [True, False])
+def test_features_of_maps_are_rows(lines: bool, tmp_path: Path) -> None:
+    """Of a collection, or one a line: points in degrees, dates as dates, all else as texts."""
+    line = {"type": "LineString", "coordinates": [[8.5, 47.3], [8.6, 47.4]]}
+    features = [
+        _feature({"type": "Point", "coordinates": [8.5, 47, 410]}, day="2024-02-29", tags=["a"]),
+        _feature(line, day="2024-03-01"),
+        _feature(None, day=None, id=9),
+    ]
+    file = tmp_path / "map.geojson"
+    collection = [{"type": "FeatureCollection", "features": features}]
+    file.write_text("\n".join(map(json.dumps, features if lines else collection)), "utf-8")
+    frame = read_frame(file).frame
+    assert frame["longitude"].to_list() == [8.5, None, None]
+    assert frame["latitude"].to_list() == [47.0, None, None]
+    assert frame["id"].to_list() == [7, 7, 9]
+    assert frame["day"].to_list() == [datetime.date(2024, 2, 29), datetime.date(2024, 3, 1), None]
+    assert frame["tags"].to_list() == ['["a"]', None, None]
+    assert json.loads(frame["geometry"][1]) == line
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[1]", "{}", '{"features": [{"properties": {}}]}', f'{{"features": {SECRET}}}']
+)
+def test_what_is_no_map_is_refused(text: str, tmp_path: Path) -> None:
+    """With the file, and without what stands in it."""
+    file = tmp_path / "map.geojson"
+    file.write_text(text)
+    message(file)
+
+
 @pytest.mark.parametrize("text", ["", "[1]\n", f'{{"a": {SECRET}}}\n{{"a":\n', "nothing\n", "{}\n"])
 def test_what_is_no_json_lines_is_refused(text: str, tmp_path: Path) -> None:
     """With the file, and without what stands in it."""

@@ -59,7 +59,6 @@ from voile.recognisers.recognition import Recognition, recognised
 from voile.recognisers.telling import (
     NUMBERS,
     are_answers,
-    are_given_names,
     are_homes,
     are_initials,
     are_named,
@@ -610,7 +609,7 @@ def _may_tell(details: ColumnDetails, *, shared: bool) -> str | None:
     texts, distinct = details.sample, details.profile.distinct
     if details.profile.type != "text" or distinct < _TWO or details.bands or are_versions(texts):
         return None
-    if told := told_within(texts) or (PERSONS if are_given_names(texts) else None):
+    if told := told_within(texts):
         return told
     listed = are_listed(texts, details.lists)
     if not (listed or _are_bands(details)) and are_of_things(texts, shared=shared):

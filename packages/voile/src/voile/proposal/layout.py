@@ -151,7 +151,7 @@ def proposed_layout(place: Place) -> tuple[Place, ProposedLayout]:
         place = place.with_name(f"{place.name}#{main}")
     sheet, rows = first_rows(place, _LOOKED_AT)
     found = ProposedLayout.of_rows(rows, str(place))
-    if sheet is not None and (last := last_row(place)) is not None:
+    if (last := last_row(place)) is not None:
         found = replace(
             found,
             layout=replace(found.layout, last=last),

@@ -105,8 +105,8 @@ _TITLE = re.compile(
     r"(?:[^\W\d_]{1,4}\. )*([^\W\d_]{2,})"
 )
 """A title, and the name behind it."""
-_TITLED = re.compile(r"([^\W\d_]{3,5})\. [A-Z\u0400-\u042f\u0370-\u03ab][^\W\d_]{2,}")
-"""An abbreviated title that all share, and one word with a capital: "adv. Ilievski"."""
+_TITLED = re.compile(r"([^\W\d_]{3,5})\. ([^\W\d_]{3,})")
+"""An abbreviated title that all share, and one word, which has a capital: "adv. Ilievski"."""
 _NO_TITLES = frozenset(
     {"str", "ave", "cad", "sok", "vol", "dept", "abt", "ulica", "mun", "okr", "обл"}
 )
@@ -229,7 +229,8 @@ def told_within(texts: Sequence[str], *, places: bool = False) -> str | None:
     if sum(_holds_a_number(text, places) for text in texts) >= least:
         return NUMBERS
     called = [one[1] or one[2] for one in map(_OF_FAMILY.fullmatch, texts) if one]
-    if called and sum(name in listed_names()[1] for name in called) >= _SINGLE:
+    given = not places and len(texts) > 1 and are_given_names(texts)
+    if given or sum(name in listed_names()[1] for name in called) >= _SINGLE:
         return "names of persons"
     if not places and any("." in text for text in texts) and are_initials(texts):
         return "initials of persons"
@@ -350,10 +351,15 @@ def may_be_names(texts: Sequence[str], *, shared: bool) -> bool:
 
 
 def _share_a_title(texts: Sequence[str]) -> bool:
-    """Whether nearly all texts are one abbreviated title, and one word with a capital each."""
-    titles = {found[1].casefold() for text in texts if (found := _TITLED.fullmatch(text))}
-    alike = len(titles) == 1 and not titles & _NO_TITLES
-    return alike and share_of(texts, _TITLED.fullmatch) >= ALONE
+    """Whether nearly all texts are one abbreviated title, and one word with a capital each.
+
+    Or most are such, of several titles, and each word stands once: "por. Vlcek", "kpt. Hanak".
+    """
+    told = [found for text in texts if (found := _TITLED.fullmatch(text)) and found[2][0].isupper()]
+    titles = {found[1].casefold() for found in told}
+    several = len({found[2] for found in told}) == len(told) > _MOST
+    least = ALONE if len(titles) == 1 else _MOSTLY if several else 2
+    return not titles & _NO_TITLES and len(told) >= least * len(texts)
 
 
 def _without_title(texts: Sequence[str]) -> list[str]:

@@ -252,8 +252,8 @@ _BINARY_SUFFIXES = {
     **dict.fromkeys((".arrow", ".arrows", ".ipc", ".feather"), "Arrow IPC"),
 }
 _SUPPORTED = (
-    "CSV, Parquet, Arrow IPC, GPX, JSON lines, a workbook, a file of SPSS, Stata or SAS, or a "
-    "folder of Parquet files"
+    "CSV, Parquet, Arrow IPC, GPX, GeoJSON, JSON lines, a workbook, a file of SPSS, Stata or SAS, "
+    "or a folder of Parquet files"
 )
 
 

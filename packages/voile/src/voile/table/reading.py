@@ -27,7 +27,7 @@ import pyarrow as pa
 
 from voile.schema.layout import USUAL, InputLayout
 from voile.table.arrays import infer_type, kind_of_type, with_marks, with_missing
-from voile.table.formats.delimited import csv_head, csv_names, read_csv
+from voile.table.formats.delimited import csv_head, csv_last, csv_names, read_csv
 from voile.table.formats.registry import (
     ENDINGS,
     FORMATS,
@@ -343,12 +343,15 @@ def main_sheet(place: Path) -> str | None:
 
 
 def last_row(place: Path) -> int | None:
-    """The last row of the table of a sheet, where notes stand below it; None elsewhere."""
+    """The last row of the table of a sheet or a CSV file, where notes stand below; else None."""
     file, part = file_and_part(place)
-    if _format_of(file) != "xlsx":
+    if (name := _format_of(file)) == "xlsx":
+        with readable(file):
+            return formats_excel.Excel().last(file, part)
+    if name is not None or (source := SourceFiles.locate(file)).format != "csv":
         return None
     with readable(file):
-        return formats_excel.Excel().last(file, part)
+        return csv_last(file, compression=source.compression)
 
 
 def labels_of(place: Place) -> Mapping[str, str]:

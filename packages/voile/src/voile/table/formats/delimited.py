@@ -298,6 +298,9 @@ class _QuoteScan:
 _BLOCK = 1 << 24  # bytes, the longest row a CSV file may have
 _ROW = "row"
 """What a first column without a name is called."""
+_NOTES = 5
+"""Lines of sums or notes below a table, at most."""
+_TAIL = 1 << 15
 _SAMPLE = 1 << 17  # bytes from which the dialect is told; Python's parser has the same field limit
 
 
@@ -376,6 +379,34 @@ def csv_head(
             if len(found) == rows:
                 break
     return found
+
+
+def csv_last(path: Path, *, compression: str | None = None) -> int | None:
+    """The last line of the table, where a few short lines stand below it, as of sums or notes.
+
+    None elsewhere, and where it cannot be told from a row that was cut off: a line without its end,
+    with half of the fields, or with a quotation mark, which may be the end of a longer field.
+    """
+    text = Utf8Text.of_file(path, compression)
+    sample, whole = _sample(text)
+    readings = _readings(sample, list(io.StringIO(sample, newline="")), whole=whole)
+    best = max(readings, key=_Reading.merit_of_most, default=None)
+    with text.open() as stream:
+        size = stream.seek(0, io.SEEK_END) - text.start
+    tail = b"".join(text.blocks(max(0, size - _TAIL)))
+    ended = io.StringIO(tail.decode("utf-8", "ignore")).readlines()
+    if best is None or not ended:
+        return None
+    parted = best.dialect.separator
+    fields = [(line.count(parted) + 1) * bool(line.strip()) for line in ended]
+    width = Counter(fields).most_common(1)[0][0]
+    below = fields[::-1].index(width)
+    under = "".join(ended[len(ended) - below :])
+    told = [count for count in fields[len(fields) - below :] if count]
+    notes = 0 < len(told) <= _NOTES and 2 * max(told) < width
+    if not notes or '"' in under or not under.endswith("\n"):
+        return None
+    return sum(block.count(b"\n") for block in text.blocks()) - below
 
 
 def _laid_out(text: Utf8Text, stated: InputLayout) -> tuple[Utf8Text, _FileLayout]:

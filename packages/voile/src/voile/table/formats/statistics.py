@@ -1,4 +1,4 @@
-"""Files of other programs: SPSS, Stata and SAS; JSON lines; tracks of satellite receivers.
+"""Files of other programs: SPSS, Stata and SAS; JSON lines; features and tracks of maps.
 
 Statistics packages: ``.sav``, ``.zsav``, ``.dta``, ``.sas7bdat``, ``.xpt``
 ------------------------------------------------------------------
@@ -24,6 +24,12 @@ JSON lines: each line an object, whose keys are columns
 Types are those of all lines together; an object that lacks a key has a missing value there.  JSON
 has no dates: texts that are all ISO 8601 of one kind are dates, instants or times.
 
+GeoJSON (RFC 7946): each feature a row, its properties the columns
+------------------------------------------------------------------
+Points are ``longitude`` and ``latitude``, in degrees; other geometries are one text ``geometry``.
+A feature's own ``id`` is a column where no property is called so; values that are objects or lists
+are texts in JSON.  It is read, and not written.
+
 GPX 1.0 and 1.1: tracks as a table of reports
 ---------------------------------------------
 Each track is a trip, named after the track, or by its number in the file where it has no name or
@@ -38,6 +44,7 @@ Cost: some 20 microseconds a point (gpxpy).
 from __future__ import annotations
 
 import datetime
+import json
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -54,7 +61,16 @@ from voile_base.errors import InputError, TableError, refuse_out_of_memory
 from voile_base.ondemand import pattern_on_demand
 from voile_base.values import Document, Json
 
-__all__ = ["GPX_COLUMNS", "JsonLines", "Sas", "SasTransport", "Spss", "Stata", "read_gpx"]
+__all__ = [
+    "GPX_COLUMNS",
+    "GeoJson",
+    "JsonLines",
+    "Sas",
+    "SasTransport",
+    "Spss",
+    "Stata",
+    "read_gpx",
+]
 
 Reading = Literal["where all have one", "labels", "codes"]
 Labels = Mapping[Any, str]
@@ -295,10 +311,7 @@ class JsonLines:
                 f"{file}: not every line is a JSON object whose keys have values of one type; "
                 "write the file again from its source"
             ) from None
-        names = tuple(frame.columns)
-        refuse_nothing(file, names, frame.height)
-        wanted = [name for name in names if columns is None or name in columns]
-        return Whole(pl.DataFrame([_calendar_of_texts(frame[name]) for name in wanted]), names)
+        return _of_json(file, frame, columns)
 
     def refusal(self, names: Sequence[str], rows: int) -> str | None:
         """Everything can be written."""
@@ -311,6 +324,74 @@ class JsonLines:
         with file.open("wb") as stream:
             for batch in batches:
                 batch.write_ndjson(stream)
+
+
+def _of_json(file: Path, frame: pl.DataFrame, columns: Collection[str] | None) -> Whole:
+    """The columns that are asked for, with texts that are dates as such."""
+    names = tuple(frame.columns)
+    refuse_nothing(file, names, frame.height)
+    wanted = [name for name in names if columns is None or name in columns]
+    return Whole(pl.DataFrame([_calendar_of_texts(frame[name]) for name in wanted]), names)
+
+
+_NO_FEATURES = (TypeError, LookupError, AttributeError)
+"""What a document raises that is built in another way."""
+
+
+class GeoJson:
+    """See ``registry.FileFormat``."""
+
+    def read(self, file: Path, part: str | None, columns: Collection[str] | None) -> Whole:
+        """All features of a collection, or of a list of lines with one each."""
+        if part is not None:
+            raise TableError(f"{file}: GeoJSON has no parts; leave out #{part}")
+        try:
+            rows = [_row_of(feature) for feature in _features(file.read_text("utf-8-sig"))]
+            frame = pl.DataFrame(rows, infer_schema_length=None)
+        except (pl.exceptions.PolarsError, ValueError, *_NO_FEATURES) as fault:
+            refuse_out_of_memory(fault)
+            raise TableError(
+                f"{file}: it is no GeoJSON collection of features whose properties have values of "
+                "one type each; write the file again from its source"
+            ) from None
+        return _of_json(file, frame, columns)
+
+    def refusal(self, names: Sequence[str], rows: int) -> str | None:
+        """Nothing is written so."""
+        del names, rows
+        return "GeoJSON files are not written; choose another format, with --format"
+
+    def write(self, batches: Iterator[pl.DataFrame], schema: pl.Schema, file: Path) -> None:
+        """Never called: see ``refusal``."""
+        raise InputError("GeoJSON files are not written; choose another format, with --format")
+
+
+def _features(text: str) -> list[Document]:
+    """The features of a document, or of one a line (RFC 8142 without separators)."""
+    try:
+        whole = json.loads(text)
+    except json.JSONDecodeError:
+        lines = (line.lstrip("\x1e") for line in text.splitlines())
+        whole = {"features": [json.loads(line) for line in lines if line]}
+    found = [whole] if whole.get("type") == "Feature" else whole["features"]
+    return [*found]
+
+
+def _row_of(feature: Document) -> dict[str, object]:
+    """A feature as a row."""
+    properties: Document = feature.get("properties") or {}
+    row = {name: _cell(value) for name, value in properties.items()}
+    if "id" in feature:
+        row.setdefault("id", _cell(feature["id"]))
+    geometry = feature["geometry"]
+    if geometry is not None and geometry["type"] == "Point":
+        longitude, latitude = geometry["coordinates"][:2]
+        return {**row, "longitude": float(longitude), "latitude": float(latitude)}
+    return {**row, "geometry": None if geometry is None else json.dumps(geometry)}
+
+
+def _cell(value: object) -> object:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value
 
 
 GPX_COLUMNS = ("trip", "time", "latitude", "longitude")
