@@ -23,7 +23,6 @@ Whether pictures can be drawn: matplotlib is an extra, and slow to load.
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import gc
 import re
@@ -148,14 +147,14 @@ else:
         """``dataclasses.dataclass``, whose methods are compiled when the first of them is called.
 
         Options, fields, equality, hashes, texts, errors and pickles are those of the standard
-        library.  Classes that say how they are compared, or have other options than ``frozen`` and
-        ``eq``, are made by it at once.
+        library.  Classes that inherit from a data class, say how they are compared, or have other
+        options than ``frozen`` and ``eq`` are made by it at once.
         """
         if cls is None:
             return partial(dataclass, **options)
         if (
             not options.keys() <= {"frozen", "eq"}
-            or not _alike(cls, options.get("frozen", False))
+            or any(map(dataclasses.is_dataclass, cls.__mro__))
             or not vars(cls).keys().isdisjoint((*_COMPILED, "__setattr__", "__delattr__"))
         ):
             return dataclasses.dataclass(**options)(cls)
@@ -165,26 +164,11 @@ else:
 _COMPILED = ("__init__", "__repr__", "__eq__", "__hash__")
 
 
-def _alike(cls: type, frozen: bool) -> bool:
-    """Whether all data classes from which a class inherits are frozen, or none is, as it is."""
-    return all(base.frozen == frozen for base in _inherited(cls))
-
-
-def _inherited(cls: type) -> list[Any]:
-    """The options of the data classes from which a class inherits."""
-    stated = (vars(base).get("__dataclass_params__") for base in cls.__mro__[1:])
-    return [one for one in stated if one is not None]
-
-
 def _compiled_when_called(cls: type, *, frozen: bool = False, eq: bool = True) -> type:
     """A class with its fields, and with methods that are compiled when one of them is called."""
     own = vars(cls)
-    stated = own.get("__annotations__", {})
-    body = {name: own[name] for name in stated if name in own}
+    body = {name: own[name] for name in own.get("__annotations__", ()) if name in own}
     _with_fields(cls)
-    every = vars(cls)["__dataclass_fields__"]
-    above = {name: copy.copy(field) for name, field in every.items() if name not in stated}
-    types = {name: field.type for name, field in every.items()}
     state = cls.__dataclass_params__  # type: ignore[attr-defined]
     state.init, state.repr, state.eq, state.frozen = True, True, eq, frozen
 
@@ -193,11 +177,10 @@ def _compiled_when_called(cls: type, *, frozen: bool = False, eq: bool = True) -
     def twin() -> type:
         """A class of the same fields, whose methods are all compiled."""
         if not made:
-            kept = ("__module__", "__qualname__", "__post_init__")
+            kept = ("__annotations__", "__module__", "__qualname__", "__post_init__")
             named = {name: getattr(cls, name) for name in kept if hasattr(cls, name)}
             # A class without words of its own would have those of its signature worked out.
-            named |= {"__annotations__": types, "__doc__": "fields"}
-            bare = type(cls.__name__, (), {**above, **body, **named})
+            bare = type(cls.__name__, (), {**body, **named, "__doc__": "fields"})
             made.append(dataclasses.dataclass(frozen=frozen, eq=eq)(bare))
         return made[0]
 
@@ -219,19 +202,11 @@ def _with_fields(cls: type) -> None:
     plain = not any(mark in str(of) for of in stated.values() for mark in _NO_FIELDS)
     if plain:
         cls.__annotations__ = dict.fromkeys(stated, object)
-    # It would compile what keeps a class from changes, which ``_freeze`` does for all alike.
-    above = [base for base in _inherited(cls) if base.frozen]
-    try:
-        for base in above:
-            base.frozen = False
-        dataclasses.dataclass(init=False, repr=False, eq=False)(cls)
-    finally:
-        for base in above:
-            base.frozen = True
+    dataclasses.dataclass(init=False, repr=False, eq=False)(cls)
     if plain:
         cls.__annotations__ = stated
-        for name, of in stated.items():
-            vars(cls)["__dataclass_fields__"][name].type = of
+        for name, field in vars(cls)["__dataclass_fields__"].items():
+            field.type = stated[name]
 
 
 _NO_FIELDS = ("ClassVar", "InitVar", "KW_ONLY")
