@@ -219,6 +219,10 @@ def test_a_withdrawn_release_is_told_to_count_in_its_series(
     page = visitor.get("/p/people/sign").text
     assert "Other releases of the series were not withdrawn" in page
     assert "<details open><summary>Begin another series" not in page
+    visitor.wait("/p/people/data", "<h2>Columns</h2>")
+    assert "Go on to Sign off" in visitor.get("/p/people/data").text
+    known.clear()
+    assert "Go on to the plan" in visitor.get("/p/people/data").text
 
 
 def test_a_risk_is_told_with_its_attempts_and_not_below_its_control() -> None:

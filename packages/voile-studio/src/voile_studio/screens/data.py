@@ -191,6 +191,13 @@ def _marks_written(plan: str) -> str:
     return out.getvalue().replace(",", ", ") if '"' not in out.getvalue() else out.getvalue()
 
 
+def _series_goes_on(project: Project) -> bool:
+    """Whether the plan publishes in a series of which the ledger has a release: then it stays."""
+    plan = plan_of(project.plan)
+    series = plan.method.parameters.get("series") if plan and plan.method else None
+    return bool(series) and project.releases_of_series(str(series))[0] > 0
+
+
 def _page(project: Project) -> Json:
     job, found = project.jobs.latest("inspect"), found_in(project)
     lines = {line.name: line for line in column_lines(project.plan_text, columns_of(project))}
@@ -214,6 +221,7 @@ def _page(project: Project) -> Json:
         "marks": _marks_written(project.plan_text),
         "marked": marked[1] if (marked := _MARKED.search(project.plan_text)) else "",
         "digest": project.digest,
+        "goes_on": _series_goes_on(project),
         "stale": job is not None and job.state == "done" and job.about != project.digest,
         "command": told_as_command(commands.inspect(project)),
     }

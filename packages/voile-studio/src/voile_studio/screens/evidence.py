@@ -19,7 +19,7 @@ from fastapi.responses import Response
 from voile.policy.checking import VERDICT
 from voile.policy.ruling import ASSUMPTIONS, CONFIRMED, tally_of
 from voile.policy.stated import StatedPolicy
-from voile.report.words import column_losses, columns_gone, lost_shares, reidentified
+from voile.report.words import column_losses, lost_shares, reidentified
 from voile.study.documents import read_record
 from voile.study.record import AttackDocument, StudyRecord, rates_of
 from voile_base.errors import InputError, RefusedError
@@ -99,6 +99,8 @@ def _audit(project: Project, folder: Path) -> Mapping[str, object] | None:
     return {**found, "number": int(folder.name), "released": released}
 
 
+_HALF = 0.5
+"""The share of a column's information from which on its loss is marked."""
 _MOST = 200
 
 
@@ -291,11 +293,11 @@ def _leavers(record: StudyRecord) -> int:
 def _losses(record: StudyRecord) -> list[tuple[str, str, bool]]:
     """By column what share of its information is lost, in words, the greatest first.
 
-    Beside it whether nothing, or almost nothing, of the column is left.
+    Beside it whether that is half of it, or more.
     """
-    shares, told, gone = lost_shares(record), column_losses(record), columns_gone(record)
+    shares, told = lost_shares(record), column_losses(record)
     inorder = sorted(shares, key=lambda name: -shares[name])
-    return [(name, told[name], name in gone) for name in inorder]
+    return [(name, told[name], shares[name] >= _HALF) for name in inorder]
 
 
 def _audience(verdict: Document) -> str:
