@@ -633,7 +633,10 @@ def test_signed_releases_of_another_project_with_these_columns_are_known(project
 
 @pytest.mark.slow
 def test_a_project_goes_on_with_the_file_of_the_new_state(project: Project) -> None:
-    """Plan and releases stay; a file that lacks a column with a role is refused by its name."""
+    """Plan and releases stay; a file that lacks a column with a role is refused by its name.
+
+    Data says how many rows came, left and stayed, by the column that the series follows.
+    """
     visitor, folder = Visitor(project.start.folder), project.start.folder
     visitor.post("/open", source="people.csv")
     visitor.wait("/p/people/data", "<h2>Columns</h2>")
@@ -647,7 +650,9 @@ def test_a_project_goes_on_with_the_file_of_the_new_state(project: Project) -> N
         page = visitor.get(f"/p/later/{screen}").text
         assert told in page
         assert "Go on with this file in project people" in page
-    project.keep_plan(PLAN.replace("[roles]\n", '[roles]\nsensitive = ["sex"]\n'))
+    series = 'k = 2\nseries = "yearly"\nrecord_key = "age"\n'
+    plan = PLAN.replace("[roles]\n", '[roles]\nsensitive = ["sex"]\n').replace("k = 2\n", series)
+    project.keep_plan(plan)
     refused = visitor.post("/p/people/source", source="lacking.csv")
     assert (refused.status_code, "lacks column sex" in refused.text) == (400, True)
     assert visitor.post("/p/people/source", source="people.csv").status_code == 400
@@ -657,6 +662,7 @@ def test_a_project_goes_on_with_the_file_of_the_new_state(project: Project) -> N
     assert (project.source_name, project.earlier_sources) == ("later.csv", ("people.csv",))
     assert (project.plan_text, len(project.numbered("releases"))) == (plan, 2)
     assert "was changed since" not in page
+    assert "Since people.csv, 1 rows came, 0 left and 2 stayed, told apart by age" in page
     assert (folder / "people.csv").read_text() == "age,sex,illness\n30,f,flu\n31,m,gout\n"
     assert "It has gone on with" in visitor.get("/p/later/sign").text
     for name in ("people.csv", "later.csv"):

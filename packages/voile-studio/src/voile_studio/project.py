@@ -338,9 +338,15 @@ class Project:
         found = _said_of(self.folder).get("before")
         return tuple(map(str, found)) if isinstance(found, list) else ()
 
-    def go_on_with(self, name: str) -> None:
+    @property
+    def changed(self) -> str:
+        """What changed from the file before to this one, a clause; empty where it was not told."""
+        return str(_said_of(self.folder).get("changed") or "")
+
+    def go_on_with(self, name: str, changed: str = "") -> None:
         """Take another file for the new state of the table; all else of the project stays.
 
+        ``changed`` says what differs from the file before.
         Raises ``InputError`` where it is no other file of the start folder, and ``RefusedError``
         while a command is at work.
         """
@@ -353,7 +359,7 @@ class Project:
             msg = "a command is at work on the table: go on with another file when it has ended"
             raise RefusedError(msg)
         before = [held, *(one for one in self.earlier_sources if one not in {held, named})]
-        self._say(source=named, before=before)
+        self._say(source=named, before=before, changed=changed)
 
     @property
     def policy(self) -> str:

@@ -7,6 +7,7 @@ import io
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Form
@@ -16,7 +17,7 @@ from voile.report.words import listed
 from voile.schema.names import UNORDERED
 from voile.schema.persons import FEW_PERSONS, TELLING
 from voile.table.places import laid_out, place_of
-from voile.table.reading import list_columns
+from voile.table.reading import list_columns, read_frame
 from voile_base.errors import InputError
 from voile_base.values import Document, Json
 from voile_studio import commands
@@ -31,6 +32,8 @@ __all__ = ["columns_of", "found_in", "look", "looks_of", "routes", "tells_rows",
 _MARKED = re.compile(r"^missing = .*  # [^:]*: (.+)$", re.MULTILINE)
 """The reason that a proposal gives for marks: which stands in which columns."""
 
+_AT_ONCE = 1 << 26
+"""Bytes of a file that is read while somebody waits for a page."""
 _FEW = 3
 _LONG = 18
 _ORDERED = frozenset({"integer", "decimal", "float", "number", "date", "datetime", "time"})
@@ -70,7 +73,7 @@ def routes(pages: Pages) -> APIRouter:
     def new_state(name: str, source: Annotated[str, Form(max_length=4096)]) -> Response:
         project = pages.project(name)
         _refuse_lacking(project, source)
-        project.go_on_with(source)
+        project.go_on_with(source, _changed(project, source))
         look(project)
         return pages.to(project, "data")
 
@@ -91,6 +94,31 @@ def _refuse_lacking(project: Project, source: str) -> None:
             "“leave out” on Plan first"
         )
         raise InputError(msg)
+
+
+def _changed(project: Project, source: str) -> str:
+    """How many rows came, left and stayed, by the column by which the plan's series follows them.
+
+    Empty without a series, where a file is gone, and where one is so large that people would wait.
+    """
+    plan = plan_of(project.plan)
+    key = str(plan.method.parameters.get("record_key") or "") if plan and plan.method else ""
+    files = [project.source, project.start.inside(source)]
+    if plan is None or not key or not all(map(_is_read_at_once, files)):
+        return ""
+    places = [laid_out(file, plan.input) for file in files]
+    read = [read_frame(place, columns=[key], texts=[key]).frame for place in places]
+    if not all(key in frame.columns for frame in read):
+        return ""
+    before, now = (set(frame[key]) for frame in read)
+    return (
+        f"since {project.source_name}, {len(now - before):,} rows came, {len(before - now):,} left "
+        f"and {len(now & before):,} stayed, told apart by {key}"
+    )
+
+
+def _is_read_at_once(file: Path) -> bool:
+    return file.is_file() and file.stat().st_size <= _AT_ONCE
 
 
 def _begun(project: Project) -> Job | None:
@@ -221,6 +249,7 @@ def _page(project: Project) -> Json:
         "marks": _marks_written(project.plan_text),
         "marked": marked[1] if (marked := _MARKED.search(project.plan_text)) else "",
         "digest": project.digest,
+        "changed": project.changed,
         "goes_on": _series_goes_on(project),
         "stale": job is not None and job.state == "done" and job.about != project.digest,
         "command": told_as_command(commands.inspect(project)),
