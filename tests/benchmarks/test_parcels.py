@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import voile
+from benchmarks import parcel_experiments, parcel_identification
 from benchmarks.parcel_claims import claims
 from benchmarks.parcel_experiments import NOISY, PRIVATE, SERIES, SYNTACTIC, runs_of, series_table
 from benchmarks.parcel_figure import draw
@@ -85,8 +86,17 @@ def test_intervals_double_and_stay_below_the_bound():
 
 
 @pytest.mark.slow
-def test_a_small_run_is_judged_and_drawn(shared_data: Path, tmp_path: Path):
-    """Every claim gets a verdict with a number, and the series can be drawn from their tables."""
+def test_a_small_run_is_judged_and_drawn(
+    shared_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Every claim gets a verdict with a number, and the series can be drawn from their tables.
+
+    Of the settings with the fewest and the most items, which searches of a moment pack.
+    """
+    few = {name: SETTINGS[name] for name in ("I", "VII")}
+    monkeypatch.setattr(parcel_experiments, "SETTINGS", few)
+    monkeypatch.setattr(parcel_experiments, "PACKING", 0.003)
+    monkeypatch.setattr(parcel_identification, "TABLES", 2)
     results = Results([run for series in SERIES for run in runs_of(series, repetitions=1)])
     found = identifications({"epsilon": NOISY}, seed=1)
     judged = claims(results, found)

@@ -46,14 +46,21 @@ def _people(count: int, seed: int) -> pl.DataFrame:
 ORIGINAL, CONTROL, OTHERS = (_people(1500, seed) for seed in (1, 2, 3))
 
 
-def _setting(released: pl.DataFrame, *control: pl.DataFrame, seed: int = 1) -> Setting:
-    foreign = as_release(released, recognise(released, People(ORIGINAL)), {})
-    beside = JointCodes.of(foreign, [ORIGINAL, *control], None)
+def _setting(
+    released: pl.DataFrame, *control: pl.DataFrame, seed: int = 1, own: pl.DataFrame = ORIGINAL
+) -> Setting:
+    foreign = as_release(released, recognise(released, People(own)), {})
+    beside = JointCodes.of(foreign, [own, *control], None)
     return Setting(beside, (), None, 300, Randomness.seeded(seed))
 
 
-def _risk(released: pl.DataFrame, control: pl.DataFrame = CONTROL, seed: int = 1) -> Risk:
-    setting = _setting(released, control, seed=seed)
+def _risk(
+    released: pl.DataFrame,
+    control: pl.DataFrame = CONTROL,
+    seed: int = 1,
+    own: pl.DataFrame = ORIGINAL,
+) -> Risk:
+    setting = _setting(released, control, seed=seed, own=own)
     assert Copying().refusal(setting) is None
     return next(Copying().risks(setting))
 
@@ -171,23 +178,17 @@ def test_of_ten_files_at_most_two_name_more_people_than_were_copied() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
-def test_nobody_is_told_where_nobody_was_copied(seed: int) -> None:
+def test_of_thirty_files_that_copy_nobody_at_most_one_is_told() -> None:
     """Columns drawn by themselves; and other people of the same town, drawn with replacement.
 
-    Each tells somebody in 2 of 1,000 runs where people are exchangeable.
+    At 2 in 1,000 a file, as people are exchangeable, two of 30 are told in one of 600 runs,
+    whatever the number of people, here 500 a side; at 1 in 10 a file they are in 82 of 100.
     """
-    assert not _risk(marginals(ORIGINAL, 20 + seed), seed=seed).found
-    half = OTHERS.sample(1500, with_replacement=True, seed=seed)
-    assert not _risk(half, seed=seed).found
-
-
-@pytest.mark.slow
-def test_of_thirty_files_that_copy_nobody_at_most_one_is_told() -> None:
-    """At 2 in 1,000 a file, two of 30 are told in one of 600 runs."""
-    files = [marginals(ORIGINAL, 100 + seed) for seed in range(15)]
-    files += [OTHERS.sample(1500, with_replacement=True, seed=seed) for seed in range(15)]
-    assert sum(_risk(file, seed=seed).found for seed, file in enumerate(files)) <= 1
+    own, control = ORIGINAL[:500], CONTROL[:500]
+    files = [marginals(own, 100 + seed) for seed in range(15)]
+    files += [OTHERS.sample(500, with_replacement=True, seed=seed) for seed in range(15)]
+    told = [_risk(file, control, seed, own).found for seed, file in enumerate(files)]
+    assert sum(told) <= 1
 
 
 @pytest.mark.slow

@@ -584,9 +584,11 @@ def test_intervals_of_singling_out_and_linkability_hold(released: str) -> None:
         "another half": people(600, 9),
         "copied in part": pl.concat([drawn[60:], ORIGINAL[:60]]),
     }
+    recognised = recognise(files[released], People(ORIGINAL[:600]))
+    foreign = as_release(files[released], recognised, {})
     risks: dict[str, list[Risk]] = {}
     for seed in range(60):
-        beside = _beside(files[released], ORIGINAL[:600], people(600, 1000 + seed))
+        beside = JointCodes.of(foreign, [ORIGINAL[:600], people(600, 1000 + seed)], None)
         several, *_ = _singling_out(beside, Randomness.seeded(seed))
         link = linkability(beside, HALVES, 100, Randomness.seeded(seed))
         for one in (several, link):

@@ -40,7 +40,7 @@ def _tables(rows: int) -> Iterator[tuple[Row, ...]]:
     own = counts @ base
     least = own.copy()
     for renamed in renamings():
-        np.minimum(least, counts[:, renamed] @ base, out=least)
+        np.minimum(least, counts @ base[np.argsort(renamed)], out=least)
     for table in counts[own == least]:
         yield tuple(kind for kind, n in zip(KINDS, table.tolist(), strict=True) for _ in range(n))
 
