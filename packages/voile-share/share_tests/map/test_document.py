@@ -199,6 +199,7 @@ def test_what_is_no_map_is_not_sent(tmp_path: Path, content: bytes | None) -> No
         MapFile.read(path)
 
 
+@pytest.mark.slow
 def test_a_city_is_small(shared_data: Path) -> None:
     """Beijing within the fifth ring: at most 0.15 MB packed, and all of its roads within 3 m."""
     roads = shared_data / "roads"

@@ -292,7 +292,8 @@ def by_roads(folder: Path, frame: pl.DataFrame | None = None, **given) -> Public
 @pytest.mark.parametrize(
     "mechanism",
     some_slow(
-        ["correlated-gaussian", "planar-laplace", "angle-selection"], {"correlated-gaussian"}
+        ["correlated-gaussian", "planar-laplace", "angle-selection"],
+        {"correlated-gaussian", "planar-laplace"},
     ),
 )
 def test_radii_by_roads(mechanism, tmp_path):
