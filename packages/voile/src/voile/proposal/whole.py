@@ -40,7 +40,7 @@ from voile.proposal.columns import (
     unclear,
 )
 from voile.proposal.layout import marks_of
-from voile.proposal.trips import ProposedTrips, proposed_trips
+from voile.proposal.tracks import ProposedTrips, proposed_trips
 from voile.recognisers.codes import FINELY_WRITTEN
 from voile.recognisers.recognition import on_a_grid
 from voile.recognisers.telling import of_staff, proper_words

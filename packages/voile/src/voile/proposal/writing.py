@@ -24,7 +24,7 @@ from dataclasses import replace
 from voile.proposal.columns import SHARED_BY_PEOPLE, ColumnProposal
 from voile.proposal.editing import ASKS_FOR_KNOWN, ASKS_FOR_SENSITIVE
 from voile.proposal.layout import ProposedLayout, marked_columns
-from voile.proposal.trips import ProposedTrips
+from voile.proposal.tracks import ProposedTrips
 from voile.proposal.whole import Proposal
 from voile.schema.domain import public_domain
 from voile.schema.hierarchy.suggestion import Suggestion
