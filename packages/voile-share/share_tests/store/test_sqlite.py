@@ -206,6 +206,12 @@ def test_a_file_that_was_taken_away(path):
         assert list(store.append(chain(1, 2))) == [Appended.KNOWN, Appended.NEW]
 
 
+def test_what_sqlite_cannot_say_of_a_damaged_file(path):
+    """Its words may quote bytes of the file that are no text: that is damage, too."""
+    with pytest.raises(StoreError, match="damaged"), engine._explained(path):
+        b"malformed schema (\xdc)".decode()
+
+
 def test_a_damaged_file(path):
     """A file whose pages are overwritten raises a store error, not rubbish."""
     with closing(SQLiteStore.open(path)) as store:

@@ -333,6 +333,8 @@ def _explained(path: Path) -> Iterator[None]:
         raise  # a fault of Voile, not of the file
     except sqlite3.Error as error:
         raise _explanation(path, getattr(error, "sqlite_errorname", "")) from None
+    except UnicodeDecodeError:  # words of SQLite that quote a damaged file
+        raise _explanation(path, "SQLITE_CORRUPT") from None
 
 
 def _explanation(path: Path, name: str) -> Exception:

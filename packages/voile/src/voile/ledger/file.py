@@ -379,7 +379,7 @@ class LedgerFile:
             yield
         except sqlite3.ProgrammingError:
             raise  # a fault of Voile, not of the file
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:  # it may quote a damaged file
             name = getattr(error, "sqlite_errorname", "")
             problem, remedy = next(
                 (text for known, text in _REMEDIES.items() if name.startswith(known)),
