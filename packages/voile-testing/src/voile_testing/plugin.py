@@ -177,7 +177,7 @@ SOURCES = tuple(sorted(path.parent for path in ROOT.glob("packages/*/src/*/__ini
 """The folders of the packages that the distributions install."""
 
 
-QUICK, LONG = 8, 15
+QUICK, LONG = 10, 15
 """Examples of a property that says nothing else, by `make test` and by `make slow`."""
 
 
