@@ -287,7 +287,7 @@ def test_rows_of_two_files_are_joined(by: str) -> None:
     other = rows.select(*shared, "hours", "education")
     if by != "their order":
         other = other.sample(fraction=1, shuffle=True, seed=2)
-    table, told = joined(one, {"other.csv": other})
+    table, told = joined(one, [("other.csv", other)])
     assert table is not None
     assert told[0].startswith("other.csv was joined by ")
     found = table.select("age", "sex", "hours", "education")
@@ -298,9 +298,25 @@ def test_rows_of_two_files_are_joined(by: str) -> None:
 def test_files_of_other_rows_are_not_joined() -> None:
     """No column tells rows apart, and those of both stand in another order."""
     one, other = ORIGINAL.select("age", "sex"), mixed(ORIGINAL).select("sex", "hours")
-    table, told = joined(one, {"other.csv": other})
+    table, told = joined(one, [("other.csv", other)])
     assert table is None
     assert "cannot be told" in told[0]
+
+
+def test_files_of_one_name_are_each_joined(tmp_path: Path) -> None:
+    """They stand in folders of their own; none takes the place of another."""
+    rows = ORIGINAL.with_columns(pl.Series("number", range(N)))
+    rows.write_csv(tmp_path / "original.csv")
+    rows.select("number", "age").write_csv(tmp_path / "released.csv")
+    places = [tmp_path / name / "data.csv" for name in ("sex", "hours")]
+    for place in places:
+        place.parent.mkdir()
+        rows.select("number", place.parent.name).write_csv(place)
+    sides = read_sides(tmp_path / "released.csv", tmp_path / "original.csv")
+    together, told = sides.with_files(places)
+    assert len(told) == 2
+    assert together is not None
+    assert {"age", "sex", "hours"} <= set(together.released.columns)
 
 
 @pytest.mark.slow

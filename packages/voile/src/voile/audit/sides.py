@@ -44,7 +44,7 @@ Cost: O(N log N) for N rows and each comparison.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from itertools import combinations
 from pathlib import Path
@@ -344,10 +344,8 @@ class Sides:
 
         None where none can be joined.  Raises ``TableError`` where one cannot be read.
         """
-        read = {
-            place.name: Read.compactly(_data_of(place), self.plan.missing, self.plan.texts).frame
-            for place in places
-        }
+        said = (self.plan.missing, self.plan.texts)
+        read = ((place.name, Read.compactly(_data_of(place), *said).frame) for place in places)
         table, told = joined(self.released, read)
         return (None if table is None else replace(self, released=table)), tuple(told)
 
@@ -368,14 +366,14 @@ _JOINED = 0.5
 
 
 def joined(
-    released: pl.DataFrame, others: Mapping[str, pl.DataFrame]
+    released: pl.DataFrame, others: Iterable[tuple[str, pl.DataFrame]]
 ) -> tuple[pl.DataFrame | None, list[str]]:
-    """A file's rows with those of others beside them, by their names, and what is said of each.
+    """A file's rows with those of others beside them, each with its name; what is said of each.
 
     None where none can be joined.  Of a column that several have the one of most values counts.
     """
     table, told = released, list[str]()
-    for name, other in others.items():
+    for name, other in others:
         found = _joined(table, other)
         if found is None:
             told.append(
@@ -584,10 +582,10 @@ def _called_missing(path: Path, plan: Plan, held: pl.DataFrame) -> dict[str, flo
     def look(rows: pl.DataFrame, notes: Sequence[str]) -> None:
         table = Inspected(rows, notes)
         for name in rows.columns:
-            marks = {*table.details(name).marks, *table.details(name).sentinels}
-            told = [text for text in plan.missing if is_usual_mark(text) or _is_among(text, marks)]
+            stands_out = _among((*table.details(name).marks, *table.details(name).sentinels))
+            told = _among([one for one in plan.missing if is_usual_mark(one) or stands_out(one)])
             cells = rows[name].unique()
-            empty = [text is None or _is_among(text, told) for text in cells.cast(pl.String)]
+            empty = [text is None or told(text) for text in cells.cast(pl.String)]
             missing = rows[name].is_in(cells.filter(pl.Series(empty)).implode(), nulls_equal=True)
             beyond = held[name].null_count() - int(missing.sum())
             if beyond > 0:
@@ -597,12 +595,11 @@ def _called_missing(path: Path, plan: Plan, held: pl.DataFrame) -> dict[str, flo
     return found
 
 
-def _is_among(text: str, others: Collection[str]) -> bool:
-    """Whether a text is one of some, or the number that one of them writes."""
-    if text in others:
-        return True
-    number = number_of(text)
-    return number is not None and any(number_of(other) == number for other in others)
+def _among(others: Iterable[str]) -> Callable[[str], bool]:
+    """Asks whether a text is one of some, or the number that one of them writes."""
+    texts = frozenset(others)
+    numbers = {number for text in texts if (number := number_of(text)) is not None}
+    return lambda text: text in texts or (bool(numbers) and number_of(text) in numbers)
 
 
 def _told_missing(name: str, share: float) -> str:
