@@ -145,10 +145,10 @@ def _unread_columns(sides: Sides, foreign: Foreign) -> dict[str, str]:
     asked = {**{one.of[0]: (one.name,) for one in near if len(one.of) == 1}, **among}
     alike = {name: stands_for(released[name], original, some) for name, some in asked.items()}
     together = stand_together({n: released[n] for n in among if alike[n] is None}, original)
-    beside = f"beside {', '.join(map(repr, together))} " if together else ""
+    beside = {n: ", ".join(repr(one) for one in together if one != n) for n in together}
     found = {
-        name: f"{beside}its cells stand as often as those of column {own!r} of the original beside "
-        f"others, under other names: who undoes that has the column; {remedy}"
+        name: f"beside {beside[name]} its cells stand as often as those of column {own!r} of the "
+        f"original beside others, under other names: who undoes that has the column; {remedy}"
         for name, own in together.items()
     }
     found |= {
@@ -253,9 +253,11 @@ def audit(
         sides = read_sides(places["released"], places["original"], *others)
         together, told = sides.with_files(inquiry.beside)
     judging = _Judging(inquiry, instruments, run, progress, clock)
-    found = judging.of(sides)
-    if together is not None:
-        found = found.with_others(judging.of(together))
+    tables = [sides] if together is None else [together, sides]
+    del sides, together  # each is let go while it is judged
+    found = judging.of(tables.pop())
+    if tables:
+        found = found.with_others(judging.of(tables.pop()))
     return AuditRecord(
         released=Path(released).name,
         digest=fingerprint(Path(released)),

@@ -57,7 +57,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations, product
+from itertools import combinations, islice, product
 
 import numpy as np
 import polars as pl
@@ -506,6 +506,8 @@ def stand_together(cells: Mapping[str, pl.Series], original: People) -> dict[str
     By the name of each in the file, that in the original.  Each by itself has about as many rows a
     value as the other; together they lie nearer to it than people who are drawn anew.
     """
+    if len(cells) < _FEWEST_TOGETHER:
+        return {}
     file, own = (
         {name: codes for name, codes in each if 1 < len(codes.values) <= len(codes.codes) // DENSE}
         for each in (
@@ -514,13 +516,14 @@ def stand_together(cells: Mapping[str, pl.Series], original: People) -> dict[str
         )
     )
     alike = {name: [n for n in own if _about_as_often(own[n], file[name])] for name in file}
-    asked = [
+    every = (
         (few, named)
-        for size in (2, 3)
+        for size in (_FEWEST_TOGETHER, _MOST_TOGETHER)
         for few in combinations(alike, size)
         for named in product(*(alike[name] for name in few))
         if len(set(named)) == size
-    ][:_MOST_ASKED]
+    )
+    asked = list(islice(every, _MOST_ASKED))
     found: dict[str, str] = {}
     for few, named in asked:
         if found.keys() >= set(few):
@@ -535,6 +538,7 @@ def stand_together(cells: Mapping[str, pl.Series], original: People) -> dict[str
 
 _FALSELY = 0.001
 """Of files with columns that are none of the original's: how many are told by chance."""
+_FEWEST_TOGETHER, _MOST_TOGETHER = 2, 3
 _MOST_ASKED = 2_000
 """Sets of columns that are held against each other."""
 
