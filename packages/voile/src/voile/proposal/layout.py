@@ -149,9 +149,10 @@ def proposed_layout(place: Place) -> tuple[Place, ProposedLayout]:
     named, main = place, main_sheet(place)
     if main is not None:
         place = place.with_name(f"{place.name}#{main}")
-    sheet, rows = first_rows(place, _LOOKED_AT)
+    sheet, rows, last = first_rows(place, _LOOKED_AT)
     found = ProposedLayout.of_rows(rows, str(place))
-    if (last := last_row(place)) is not None:
+    last = last if sheet is None else last_row(place)
+    if last is not None:
         found = replace(
             found,
             layout=replace(found.layout, last=last),
@@ -175,7 +176,7 @@ def headed(place: Place) -> Mapping[str, str]:
     """
     if not isinstance(place, LaidOut) or len(wanted := place.layout.header_rows) < _FEW:
         return {}
-    _, rows = first_rows(_file_of(place), wanted[-1])
+    _, rows, _ = first_rows(_file_of(place), wanted[-1])
     head = [cells for number, cells in rows if number in wanted]
     width = max(map(len, head), default=0)
     whole = column_names(head, width, numbered=place.layout.number_names)

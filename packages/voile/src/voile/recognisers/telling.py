@@ -357,9 +357,12 @@ def _share_a_title(texts: Sequence[str]) -> bool:
     """
     told = [found for text in texts if (found := _TITLED.fullmatch(text)) and found[2][0].isupper()]
     titles = {found[1].casefold() for found in told}
-    several = len({found[2] for found in told}) == len(told) > _MOST
-    least = ALONE if len(titles) == 1 else _MOSTLY if several else 2
-    return not titles & _NO_TITLES and len(told) >= least * len(texts)
+    if titles & _NO_TITLES:
+        return False
+    if len(titles) == 1:
+        return len(told) >= ALONE * len(texts)
+    each_once = len({found[2] for found in told}) == len(told) > _MOST
+    return each_once and len(told) >= _MOSTLY * len(texts)
 
 
 def _without_title(texts: Sequence[str]) -> list[str]:

@@ -149,10 +149,9 @@ def _in_ranges(there: pl.Series) -> ValueDistribution:
 
 _MARKS = (
     *("?", "-", "--", ".", "NA", "N/A", "n/a", "NULL", "null", "nan", "NaN", "#N/A", "n.a."),
-    *("#NULL!", "\\N"),
+    *("#NULL!", "\\N", "i.u."),
     *("k.A.", "k. A.", "K.A.", "keine Angabe", "n.d.", "n/d", "N/D", "NS/NC", "NSNC", "s/d", "S/D"),
     *("N.A.", "sin dato", "n.c.", "NC", "non réponse", "b.d.", "brak danych", "onb.", "e.t."),
-    *("i.u.",),
 )
 _PLAIN_MARKS = frozenset({*map(str.casefold, _MARKS), "missing", "<na>", "unknown", "*"})
 _SENTINELS = (-1, -2, -3, -4, -7, -8, -9, -77, -88, -99, -777, -888, -999, -9999)

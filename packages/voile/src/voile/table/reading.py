@@ -27,7 +27,7 @@ import pyarrow as pa
 
 from voile.schema.layout import USUAL, InputLayout
 from voile.table.arrays import infer_type, kind_of_type, with_marks, with_missing
-from voile.table.formats.delimited import csv_head, csv_last, csv_names, read_csv
+from voile.table.formats.delimited import csv_ends, csv_names, read_csv
 from voile.table.formats.registry import (
     ENDINGS,
     FORMATS,
@@ -315,22 +315,25 @@ def _read_laid_out(
     return Whole(frame, names, notes), "csv"
 
 
-def first_rows(place: Path, rows: int) -> tuple[str | None, list[tuple[int, list[str | None]]]]:
+def first_rows(
+    place: Path, rows: int
+) -> tuple[str | None, list[tuple[int, list[str | None]]], int | None]:
     """The first rows of a CSV file or a sheet as they stand, with the row of each, from 1.
 
-    And the name of the sheet; None for CSV.  None of other formats.  Raises TableError as
-    ``read_frame`` does.
+    Before them the name of the sheet; None for CSV.  After them the last line of the table where
+    notes stand below it; of CSV alone, for that of a sheet ``last_row`` reads it.  None of other
+    formats.  Raises TableError as ``read_frame`` does.
     """
     file, part = file_and_part(place)
     if (name := _format_of(file)) == "xlsx":
         with readable(file):
             sheet, found = formats_excel.Excel().head(file, part, rows)
-        return sheet, list(enumerate(found, 1))
+        return sheet, list(enumerate(found, 1)), None
     if name is not None or (source := SourceFiles.locate(file)).format != "csv":
-        return None, []
+        return None, [], None
     with readable(file):
-        head = csv_head(file, rows, compression=source.compression)
-    return None, [(line, [cell or None for cell in row]) for line, row in head]
+        head, last = csv_ends(file, rows, compression=source.compression)
+    return None, [(line, [cell or None for cell in row]) for line, row in head], last
 
 
 def main_sheet(place: Path) -> str | None:
@@ -343,15 +346,12 @@ def main_sheet(place: Path) -> str | None:
 
 
 def last_row(place: Path) -> int | None:
-    """The last row of the table of a sheet or a CSV file, where notes stand below; else None."""
+    """The last row of the table of a sheet, where notes stand below it; None elsewhere."""
     file, part = file_and_part(place)
-    if (name := _format_of(file)) == "xlsx":
-        with readable(file):
-            return formats_excel.Excel().last(file, part)
-    if name is not None or (source := SourceFiles.locate(file)).format != "csv":
+    if _format_of(file) != "xlsx":
         return None
     with readable(file):
-        return csv_last(file, compression=source.compression)
+        return formats_excel.Excel().last(file, part)
 
 
 def labels_of(place: Place) -> Mapping[str, str]:

@@ -67,7 +67,7 @@ from voile_base.errors import EmptyTableError, InputError, TableError, refuse_ou
 from voile_base.ondemand import dataclass, pattern_on_demand
 from voile_base.values import Json
 
-__all__ = ["csv_head", "csv_names", "read_csv"]
+__all__ = ["csv_ends", "csv_names", "read_csv"]
 
 
 _SEPARATORS = (",", ";", "\t", "|")
@@ -301,6 +301,7 @@ _ROW = "row"
 _NOTES = 5
 """Lines of sums or notes below a table, at most."""
 _TAIL = 1 << 15
+"""Bytes of the end of a file in which they are looked for."""
 _SAMPLE = 1 << 17  # bytes from which the dialect is told; Python's parser has the same field limit
 
 
@@ -357,19 +358,20 @@ def csv_names(
     return _laid_out(Utf8Text.of_file(path, compression), stated)[1].names
 
 
-def csv_head(
+def csv_ends(
     path: Path, rows: int, *, compression: str | None = None
-) -> list[tuple[int, list[str]]]:
-    """The first rows of a CSV file with the line on which each begins, from 1.
+) -> tuple[list[tuple[int, list[str]]], int | None]:
+    """The first rows of a CSV file with the line on which each begins, from 1, and its last line.
 
-    They are parted as most of its first lines are, which may be fewer fields in lines above the
-    names.  Raises TableError as ``read_csv`` does.
+    Rows are parted as most of its first lines are, which may be fewer fields in lines above the
+    names.  The last line is that of the table, where a few short lines stand below it; see
+    ``_last_line``.  Raises TableError as ``read_csv`` does.
     """
     text = Utf8Text.of_file(path, compression)
     sample, whole = _sample(text)
     lines = list(io.StringIO(sample, newline=""))
-    best = max(_readings(sample, lines, whole=whole), key=_Reading.merit_of_most)
-    reader = python_csv.reader(lines, **_reader_options(best.dialect))
+    dialect = max(_readings(sample, lines, whole=whole), key=_Reading.merit_of_most).dialect
+    reader = python_csv.reader(lines, **_reader_options(dialect))
     found: list[tuple[int, list[str]]] = []
     begins = 1
     with suppress(python_csv.Error):
@@ -378,27 +380,22 @@ def csv_head(
             begins = reader.line_num + 1
             if len(found) == rows:
                 break
-    return found
+    return found, _last_line(text, dialect.separator)
 
 
-def csv_last(path: Path, *, compression: str | None = None) -> int | None:
-    """The last line of the table, where a few short lines stand below it, as of sums or notes.
+def _last_line(text: Utf8Text, separator: str) -> int | None:
+    """The last line of a table, where a few short lines stand below it, as of sums or notes.
 
     None elsewhere, and where it cannot be told from a row that was cut off: a line without its end,
     with half of the fields, or with a quotation mark, which may be the end of a longer field.
     """
-    text = Utf8Text.of_file(path, compression)
-    sample, whole = _sample(text)
-    readings = _readings(sample, list(io.StringIO(sample, newline="")), whole=whole)
-    best = max(readings, key=_Reading.merit_of_most, default=None)
     with text.open() as stream:
         size = stream.seek(0, io.SEEK_END) - text.start
     tail = b"".join(text.blocks(max(0, size - _TAIL)))
     ended = io.StringIO(tail.decode("utf-8", "ignore")).readlines()
-    if best is None or not ended:
+    if not ended:
         return None
-    parted = best.dialect.separator
-    fields = [(line.count(parted) + 1) * bool(line.strip()) for line in ended]
+    fields = [(line.count(separator) + 1) * bool(line.strip()) for line in ended]
     width = Counter(fields).most_common(1)[0][0]
     below = fields[::-1].index(width)
     under = "".join(ended[len(ended) - below :])

@@ -341,6 +341,8 @@ _NO_FEATURES = (TypeError, LookupError, AttributeError)
 class GeoJson:
     """See ``registry.FileFormat``."""
 
+    unwritten: ClassVar[str] = "GeoJSON files cannot be written; choose another format"
+
     def read(self, file: Path, part: str | None, columns: Collection[str] | None) -> Whole:
         """All features of a collection, or of a list of lines with one each."""
         if part is not None:
@@ -359,11 +361,11 @@ class GeoJson:
     def refusal(self, names: Sequence[str], rows: int) -> str | None:
         """Nothing is written so."""
         del names, rows
-        return "GeoJSON files are not written; choose another format, with --format"
+        return self.unwritten
 
     def write(self, batches: Iterator[pl.DataFrame], schema: pl.Schema, file: Path) -> None:
         """Never called: see ``refusal``."""
-        raise InputError("GeoJSON files are not written; choose another format, with --format")
+        raise InputError(self.unwritten)
 
 
 def _features(text: str) -> list[Document]:
