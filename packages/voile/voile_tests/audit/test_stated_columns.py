@@ -9,9 +9,10 @@ import numpy as np
 import polars as pl
 import pytest
 
+from voile.audit import foreign
 from voile.audit.common_rows import contradicted
 from voile.audit.examine import audit
-from voile.audit.foreign import renamed_columns, stand_together
+from voile.audit.foreign import StandingTogether, renamed_columns, stand_together
 from voile.audit.recognition import named_cells, recognise
 from voile.audit.record import COPYING, DOES_NOT_APPLY, ROWS_OF_PEOPLE, AuditRecord, Inquiry
 from voile.release.reading import People
@@ -161,21 +162,115 @@ def test_a_cipher_that_tells_nothing_of_others_is_told_by_its_counts() -> None:
     assert list(_renamed(file.sample(fraction=1, shuffle=True, seed=1), original)) == ["code"]
 
 
-def _recoded(original: pl.DataFrame, share: float = 0.0) -> dict[str, str]:
-    """Sex as letters and education as numbers, of which a share of rows is drawn anew."""
-    file = original.select(
-        v=pl.col("sex").replace_strict({"f": "A", "m": "B"}),
-        w=pl.col("education").replace_strict({"none": 3, "school": 1, "college": 4, "doctor": 2}),
-    )
+def _recoded(original: pl.DataFrame, share: float = 0.0) -> StandingTogether:
+    """Two columns under other names and codes, of which a share of rows is drawn anew."""
+    file = pl.DataFrame(list(_hidden(original, 0, *original.columns).values()))
     count = round(share * original.height)
     file = pl.concat([file[count:], marginals(file, 3)[:count]])
-    return stand_together(dict(zip(file.columns, file, strict=True)), People(original))
+    return stand_together(_cells(file), People(original))
+
+
+def _cells(file: pl.DataFrame) -> dict[str, pl.Series]:
+    return {column.name: column for column in file}
+
+
+def _hidden(original: pl.DataFrame, decoys: int, *names: str) -> dict[str, pl.Series]:
+    """Columns under other names and codes behind others, each of which was shuffled by itself."""
+    draws = np.random.default_rng(decoys)
+    shuffled = {
+        f"d{n}": original[original.columns[n % original.width]].gather(
+            draws.permutation(original.height)
+        )
+        for n in range(decoys)
+    }
+    cells = {**shuffled, **{f"v{name}": original[name] for name in names}}
+    return {
+        name: (f"{name} " + column.cast(pl.String)).alias(name) for name, column in cells.items()
+    }
+
+
+def _few_valued(rows: int, kinds: int = 4) -> pl.DataFrame:
+    """People by columns of few values, of which sex and region depend on each other."""
+    draws = np.random.default_rng(rows)
+    sex = draws.choice(2, rows, p=[0.48, 0.52])
+    odds = np.array([0.4, 0.3, 0.2, 0.1][:kinds])
+    region = np.where(draws.random(rows) < 0.4, sex, draws.choice(kinds, rows, p=odds / odds.sum()))
+    school = draws.choice(4, rows, p=[0.38, 0.3, 0.2, 0.12])
+    owner = draws.choice(2, rows, p=[0.45, 0.55])
+    return pl.DataFrame({"sex": sex, "region": region, "school": school, "owner": owner})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("decoys", [24, 60])
+def test_recoded_columns_behind_many_decoys_are_told(decoys: int) -> None:
+    """All sets of two and three columns are asked about, and no decoy is told."""
+    original = _few_valued(4000)
+    found = stand_together(_hidden(original, decoys, "sex", "region"), People(original))
+    assert found.names == {"vsex": "sex", "vregion": "region"}
+    assert found.unasked == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("rows", "decoys"), [(400, 20), (4000, 60)])
+def test_columns_too_alike_to_decide_are_not_assessed(rows: int, decoys: int) -> None:
+    """Two columns of two values agree as exactly as some do by chance, among so many."""
+    original = _few_valued(rows, kinds=2)
+    found = stand_together(_hidden(original, decoys, "sex", "region"), People(original))
+    assert {"vsex", "vregion"} <= found.names.keys() or found.undecided
+    assert bool(found.not_assessed) == bool(found.undecided)
+
+
+def test_sets_of_columns_beyond_a_limit_are_not_assessed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says how many were left out, and what helps."""
+    monkeypatch.setattr(foreign, "_MOST_ASKED", 3)
+    original = _few_valued(400)
+    found = stand_together(_hidden(original, 8, "sex", "region"), People(original))
+    assert found.unasked > 0
+    ((asks, why),) = found.not_assessed.items()
+    assert "none of the original's" in asks
+    assert f"{found.unasked} sets of two or three columns were not held against" in why
+    assert "leave out" in why
+
+
+def test_columns_that_were_each_shuffled_by_themselves_are_not_told_together() -> None:
+    """Those of the original do not depend on each other, so that their counts agree anyway."""
+    original = _few_valued(4000).select("school", "owner", "sex")
+    found = stand_together(_hidden(original, 12), People(original))
+    assert not found.names
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+def test_a_real_table_of_other_people_under_other_names_is_assessed(
+    shared_data: Path, seed: int
+) -> None:
+    """None of its 24 columns is told, and nothing is left open; its own people are told."""
+    table = pl.read_csv(shared_data / "census" / "nist-acs-ma2019.csv", infer_schema=False)
+    rows = table.fill_null("none").sample(fraction=1, shuffle=True, seed=seed)
+    original, others = rows[:3000], rows[3000:6000]
+    assert original.width == 24
+    found = stand_together(_hidden(others, 0, *others.columns), People(original))
+    assert not found.names
+    assert not found.not_assessed
+    drawn = marginals(original, seed)
+    assert not stand_together(_hidden(drawn, 0, *drawn.columns), People(original)).names
+    own = stand_together(_hidden(original, 0, "SEX", "MSP", "EDU", "OWN_RENT"), People(original))
+    assert own.names == {f"v{name}": name for name in ("SEX", "MSP", "EDU", "OWN_RENT")}
 
 
 @pytest.mark.parametrize(("rows", "share"), [(400, 0.0), (2000, 0.005)])
 def test_recoded_columns_of_few_values_are_told_together(rows: int, share: float) -> None:
     """Each by itself has too few values to tell it, under whatever name it stands in the file."""
-    assert _recoded(people(rows, 1), share) == {"v": "sex", "w": "education"}
+    found = _recoded(_few_valued(rows).select("sex", "region"), share)
+    assert found.names == {"vsex": "sex", "vregion": "region"}
+
+
+@pytest.mark.parametrize("share", [0.0, 0.005])
+def test_recoded_columns_that_tell_nothing_of_each_other_are_not_assessed(share: float) -> None:
+    """Shuffled by themselves they would stand together nearly as often."""
+    found = _recoded(people(2000, 1).select("sex", "education"), share)
+    assert not found.names
+    assert found.not_assessed
 
 
 @pytest.mark.slow
@@ -185,7 +280,7 @@ def test_new_columns_of_other_people_or_drawn_ones_stand_for_none(seed: int) -> 
     original = people(1000, seed)
     for file in (people(1000, 100 + seed), marginals(original, seed), people(400, 200 + seed)):
         cells = {f"v{name}": file[name] for name in ("sex", "education", "town")}
-        assert not stand_together(cells, People(original))
+        assert not stand_together(cells, People(original)).names
 
 
 def test_a_cipher_of_two_values_is_told_beside_another_column() -> None:

@@ -266,6 +266,34 @@ def test_values_that_a_plan_calls_missing_fail_until_someone_waives_it(
     )
 
 
+@pytest.mark.slow
+def test_columns_that_may_stand_together_fail_until_someone_waives_it(tmp_path: Path) -> None:
+    """Two columns of two values agree with two of the original, among copies of a decoy."""
+    draws = np.random.default_rng(3)
+    members = pl.when(pl.Series(draws.random(N) < 0.3)).then(pl.lit("f")).otherwise("sex")
+    original = ORIGINAL.with_columns(member=members)
+    decoy = pl.Series(draws.permutation(original["sex"].to_numpy()))
+    made = marginals(ORIGINAL, 3).with_columns(
+        *((f"d{n} " + decoy).alias(f"d{n}") for n in range(30)),
+        v=original["sex"].replace_strict({"f": "A", "m": "B"}),
+        w=original["member"].replace_strict({"f": "C", "m": "D"}),
+    )
+    plan = PLAN.replace('"hours"]\nkeep_unique', '"hours", "member"]\nkeep_unique')
+    control = CONTROL.with_columns(member="sex")
+    judged = audited(tmp_path, mixed(made), control, original=original, plan=plan)
+    voile("check", judged, "--policy", "gdpr")
+    tick_all(judged)
+    found = lines_of(voile("check", judged, "--policy", "gdpr"))
+    asks = "columns that no adversary could read are, taken together, none of the original's"
+    assert sum(one.startswith("MISSING") and asks[:40] in one for one in found) == 1
+    (why,) = AuditRecord.read(judged / "audit.json").not_assessed.values()
+    assert "of two or three columns agree with the original's" in why
+    with (judged / "assumptions.toml").open("a") as form:
+        form.write(f'\n[[waiver]]\ncriterion = "{asks}"\nreason = "seen"\nby = "board"\n')
+    found = lines_of(voile("check", judged, "--policy", "gdpr"))
+    assert any(one.startswith("waived") and asks[:40] in one for one in found)
+
+
 def test_marks_of_missing_values_may_be_called_so(tmp_path: Path) -> None:
     """Usual words, codes that stand out of the numbers of a column, and words that nobody wrote."""
     codes = pl.when(pl.int_range(pl.len()) % 9 == 0).then(-9).otherwise("income").alias("income")
@@ -342,6 +370,16 @@ def test_files_that_belong_together_are_judged_together(tmp_path: Path) -> None:
     again = voile("check", both, "--policy", "gdpr", "--again")
     assert again.exit_code == 4
     assert "is not what its inputs give" not in again.output
+    (tmp_path / "other.csv").rename(tmp_path / "moved.csv")
+    call_again = ("check", both, "--policy", "gdpr", "--again")
+    gone = voile(*call_again)
+    assert gone.exit_code == 2
+    assert "say where it is with --beside FILE" in str(gone.exception)
+    wrong = voile(*call_again, "--beside", tmp_path / "control.csv")
+    assert "none of the files that were audited with --beside" in str(wrong.exception)
+    assert voile(*call_again, "--beside", tmp_path / "moved.csv").output == again.output
+    assert "give --again, too" in str(voile(*call_again[:-1], "--beside", "x").exception)
+    (tmp_path / "moved.csv").rename(tmp_path / "other.csv")
     rows.select("number", "sex").write_csv(tmp_path / "copy.csv")
     third = voile(*call, "--out", tmp_path / "third")
     assert "the ledger knows 1 other" in third.output

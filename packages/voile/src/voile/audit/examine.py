@@ -35,7 +35,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import replace
 from functools import cached_property
 from importlib.util import find_spec
-from math import isclose
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -94,13 +93,13 @@ from voile.study.record import AttackDocument, MeasureDocument, Skipped
 from voile.study.single import versions
 from voile.table.arrays import Frame
 from voile.table.looking import MACHINE_MADE, count_occurrences
+from voile.table.places import file_and_part
 from voile.table.profile import Inspected
 from voile.utility.protocol import Comparison, Measurement, measure_names
 from voile_base.compiled import compiles
-from voile_base.errors import RefusedError
+from voile_base.errors import InputError, RefusedError
 from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
-from voile_base.values.value import plain
 from voile_base.version import VERSION
 
 __all__ = ["Inquiry", "audit", "require_same_again"]
@@ -125,8 +124,8 @@ def _unfit_columns(
     return unfit | renamed_columns(released, shown, original)
 
 
-def _unread_columns(sides: Sides, foreign: Foreign) -> dict[str, str]:
-    """Why columns that nobody could read must not leave, as a clause; by the file's names.
+def _unread_columns(sides: Sides, foreign: Foreign) -> tuple[dict[str, str], Mapping[str, str]]:
+    """Why columns that nobody could read must not leave, by the file's names; what nobody can say.
 
     They are columns of no name of the original, and labels that nobody explains: who learns what
     they stand for reads them, so that they must neither single out rows together nor be a column of
@@ -144,7 +143,8 @@ def _unread_columns(sides: Sides, foreign: Foreign) -> dict[str, str]:
     near = (one for one in foreign.recognised if one.how in {"noisy", "averaged"})
     asked = {**{one.of[0]: (one.name,) for one in near if len(one.of) == 1}, **among}
     alike = {name: stands_for(released[name], original, some) for name, some in asked.items()}
-    together = stand_together({n: released[n] for n in among if alike[n] is None}, original)
+    joint = stand_together({n: released[n] for n in among if alike[n] is None}, original)
+    together = joint.names
     beside = {n: ", ".join(repr(one) for one in together if one != n) for n in together}
     found = {
         name: f"beside {beside[name]} its cells stand as often as those of column {own!r} of the "
@@ -158,7 +158,7 @@ def _unread_columns(sides: Sides, foreign: Foreign) -> dict[str, str]:
         if own is not None
     }
     if not among:
-        return found
+        return found, joint.not_assessed
     rows = released.group_by(*among).len()["len"]
     once = int((rows <= -(-released.height // original.frame.height)).sum())
     if 2 * once > len(rows):
@@ -168,7 +168,7 @@ def _unread_columns(sides: Sides, foreign: Foreign) -> dict[str, str]:
         told += f"{'combinations' if others else 'cells'} are of one person only: who learns what "
         told += f"they stand for finds persons; {remedy}"
         found = {**dict.fromkeys(among, told), **found}
-    return found
+    return found, joint.not_assessed
 
 
 def _reason(one: Recognised, original: People, *, proposed: bool) -> str | None:
@@ -245,7 +245,7 @@ def audit(
     progress("reading")
     named = {"released": released, "original": original, "control": control, "plan": plan}
     named |= {"auxiliary": inquiry.auxiliary}
-    named |= {f"beside {number}": file for number, file in enumerate(inquiry.beside, 1)}
+    named |= {f"{_BESIDE}{number}": file for number, file in enumerate(inquiry.beside, 1)}
     places = {side: Path(place) for side, place in named.items() if place is not None}
     run = run_of(places, inquiry, seed)
     with clock.timed("reading"):
@@ -301,7 +301,10 @@ class _Judged:
         known = {one["risk"] for one in (*self.risks, *risks)}
         return replace(
             self,
-            facts={**self.facts, "unfit": {**joined.facts["unfit"], **self.facts["unfit"]}},
+            facts={
+                **self.facts,
+                **{n: {**joined.facts[n], **self.facts[n]} for n in ("unfit", "not_assessed")},
+            },
             risks=(*self.risks, *risks),
             risks_skipped=tuple(one for one in self.risks_skipped if one.name not in known),
             attacks=tuple({**own, **more}.values()),
@@ -363,7 +366,8 @@ def _facts(sides: Sides, found: _Recognition) -> _Facts:
         "roles_of": sides.roles_of,
         "columns": tuple(map(_column, found.recognised)),
         "unused": found.foreign.unused,
-        "beside": sides.beside,
+        "unread_parts": sides.unread_parts,
+        "not_assessed": found.not_assessed,
         "notices": found.notices,
         "unfit": found.unfit,
         "called_missing": sides.called_missing,
@@ -415,6 +419,7 @@ class _Recognition(NamedTuple):
     foreign: Foreign
     twice: Repetition
     unfit: Mapping[str, str]
+    not_assessed: Mapping[str, str]
     notices: tuple[str, ...]
 
 
@@ -426,8 +431,9 @@ def _recognition(sides: Sides) -> _Recognition:
     foreign = as_release(sides.released, recognised, _roles(sides, recognised))
     twice = foreign.repetition(sides.original)
     proposed = sides.roles_of == "proposal"
+    unread, not_assessed = _unread_columns(sides, foreign)
     unfit = {
-        **_unread_columns(sides, foreign),
+        **unread,
         **_unfit_columns(
             sides.released, recognised, sides.original, sides.identifiers, proposed=proposed
         ),
@@ -436,11 +442,12 @@ def _recognition(sides: Sides) -> _Recognition:
         *sides.notices,
         *doubts.values(),
         *(f"column {name!r} must not be published: {why}" for name, why in unfit.items()),
+        *(f"not assessed: whether {asks}: {why}" for asks, why in not_assessed.items()),
         *twice.notices,
         *order_notices(recognised, sides.original),
         *foreign.copy_notices(sides.original, sides.control),
     )
-    return _Recognition(recognised, foreign, twice, unfit, notices)
+    return _Recognition(recognised, foreign, twice, unfit, not_assessed, notices)
 
 
 def _roles(sides: Sides, recognised: Sequence[Recognised]) -> dict[str, tuple[str, ...]]:
@@ -601,29 +608,27 @@ def _rows(sides: Sides) -> dict[str, int]:
     return found
 
 
-_ROUNDING = 1e-9
-"""Relative; sums in another order differ by less."""
-_OF_THE_RUN = ("seconds", "versions", "run", "earlier")
-"""What two runs on the same inputs need not share."""
-_MOST = 5
-"""Differences that are named."""
+_MOST = 5  # differences that are named
+_BESIDE = "beside "
+"""Begins the names of files that are judged together with the audited one, before a number."""
 
 
 def require_same_again(
     recorded: AuditRecord,
     released: Path,
     moved: Mapping[str, Path],
+    beside: Iterable[Path] = (),
     progress: Callable[[str], None] = lambda stage: None,
 ) -> None:
     """Run an audit again; ``moved`` says where inputs are now that are not where they were.
 
+    ``beside`` are files that were judged together with the one, told apart by their contents.
     Raises ``RefusedError`` where an input is another, or a figure is, and a ``VoileError`` where an
     input cannot be read.
     """
     run = recorded.run
     assert run is not None, "a record without it was refused when it was read"
-    places = {side: Path(place) for side, place in run["places"].items()}
-    places = {**places, **moved, "released": released}
+    places = _places_now(run, {**moved, "released": released}, beside)
     attacks, first = run["attacks"], run["first"]
     inquiry = Inquiry(
         run["targets"],
@@ -632,7 +637,7 @@ def require_same_again(
         places.get("auxiliary"),
         run.get("quick", False),
         run.get("shadows", 0),
-        tuple(place for side, place in places.items() if side.startswith("beside ")),
+        tuple(place for side, place in places.items() if side.startswith(_BESIDE)),
     )
     progress("comparing inputs")
     now = run_of(places, inquiry, run["seed"])["inputs"]
@@ -640,7 +645,7 @@ def require_same_again(
         if now.get(side) != run["inputs"].get(side):
             msg = (
                 f"{places[side]}: this is not the {side} that was audited; name that with "
-                f"--{side}, or run voile audit again"
+                f"--{side.split()[0]}, or run voile audit again"
             )
             raise RefusedError(msg)
     found = audit(
@@ -652,7 +657,8 @@ def require_same_again(
         seed=run["seed"],
         progress=progress,
     )
-    apart = list(_differences(recorded, found))
+    renamed = {place.name: Path(run["places"][side]).name for side, place in places.items()}
+    apart = list(recorded.differences(found.with_names(renamed)))
     if apart:
         more = f" and {len(apart) - _MOST} more" if len(apart) > _MOST else ""
         by = recorded.versions.get("voile")
@@ -664,31 +670,24 @@ def require_same_again(
         raise RefusedError(msg)
 
 
-def _differences(recorded: AuditRecord, found: AuditRecord) -> Iterator[str]:
-    """Where two records of one audit differ: the keys, and no figures."""
-    one, other = (
-        {key: held for key, held in plain(each).items() if key not in _OF_THE_RUN}
-        for each in (recorded, found)
-    )
-    yield from _fields_apart(one, other, "")
-
-
-def _fields_apart(one: object, other: object, where: str) -> Iterator[str]:
-    """Keys below which two documents differ."""
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        for key in dict.fromkeys((*one, *other)):
-            yield from _fields_apart(
-                one.get(key), other.get(key), f"{where}.{key}" if where else key
+def _places_now(
+    run: RunDocument, moved: Mapping[str, Path], beside: Iterable[Path]
+) -> dict[str, Path]:
+    """Where the inputs of an audit are; raises ``InputError`` for one that is not there."""
+    places = {**{side: Path(place) for side, place in run["places"].items()}, **moved}
+    for file in beside:
+        digest = fingerprint(file, named=False)
+        sides = [n for n, one in run["inputs"].items() if n.startswith(_BESIDE) and one == digest]
+        if not sides:
+            msg = f"{file}: this is none of the files that were audited with --beside"
+            raise InputError(msg)
+        places |= dict.fromkeys(sides, file)
+    for side, place in places.items():
+        file, _ = file_and_part(place)
+        if not file.exists():
+            msg = (
+                f"{file}: the {side} of the audit is not there any more; say where it is with "
+                f"--{side.split()[0]} FILE"
             )
-    elif isinstance(one, list | tuple) and isinstance(other, list | tuple):
-        if len(one) != len(other):
-            yield where
-            return
-        for place, (left, right) in enumerate(zip(one, other, strict=True)):
-            name = left.get("risk") or left.get("attack") if isinstance(left, Mapping) else None
-            yield from _fields_apart(left, right, f"{where}[{name or place}]")
-    elif isinstance(one, float) and isinstance(other, float):
-        if not isclose(one, other, rel_tol=_ROUNDING, abs_tol=_ROUNDING):
-            yield where
-    elif one != other:
-        yield where
+            raise InputError(msg)
+    return places

@@ -57,7 +57,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations, islice, product
+from itertools import product
 
 import numpy as np
 import polars as pl
@@ -69,7 +69,7 @@ from voile.audit.spellings import (
     DENSE,
     OTHERWISE,
     RENAMED,
-    are_nearer_than_drawn,
+    DrawnCounts,
     fit_sorted,
     renamed,
     sorted_counts,
@@ -92,6 +92,7 @@ from voile_base.randomness import Randomness
 __all__ = [
     "Foreign",
     "Repetition",
+    "StandingTogether",
     "as_release",
     "order_notices",
     "renamed_columns",
@@ -500,14 +501,38 @@ def stands_for(cells: pl.Series, original: People, among: Iterable[str]) -> str 
     return None
 
 
-def stand_together(cells: Mapping[str, pl.Series], original: People) -> dict[str, str]:
-    """Columns of few values that stand for some of the original's, two or three of them together.
+_TOGETHER = "columns that no adversary could read are, taken together, none of the original's"
 
-    By the name of each in the file, that in the original.  Each by itself has about as many rows a
-    value as the other; together they lie nearer to it than people who are drawn anew.
+
+@dataclass(frozen=True)
+class StandingTogether:
+    """Columns of few values that stand for some of the original's, two or three together."""
+
+    names: Mapping[str, str]
+    """By the name of each in the file, that in the original."""
+    unasked: int
+    """Sets of columns that were not held against the original's, where there were too many."""
+    undecided: int
+    """Sets that lie near, which may be by chance: among so many, or since one was shuffled."""
+
+    @property
+    def not_assessed(self) -> Mapping[str, str]:
+        """Why nobody can say that other columns are none of the original's, by what is asked."""
+        counts = (
+            (self.unasked, "were not held against the original, of too many"),
+            (self.undecided, "agree with the original's, which chance may explain"),
+        )
+        told = " and ".join(f"{n:,} sets of two or three columns {why}" for n, why in counts if n)
+        remedy = "name the hierarchy of their labels in a plan, or leave out what nobody needs"
+        return {_TOGETHER: f"{told}; {remedy}"} if told else {}
+
+
+def stand_together(cells: Mapping[str, pl.Series], original: People) -> StandingTogether:
+    """Which columns of a file are columns of the original under other names, by two or three.
+
+    Each by itself has about as many rows a value as the other.  Together they lie nearer to it than
+    people who are drawn anew, and than they would if one of them were shuffled by itself.
     """
-    if len(cells) < _FEWEST_TOGETHER:
-        return {}
     file, own = (
         {name: codes for name, codes in each if 1 < len(codes.values) <= len(codes.codes) // DENSE}
         for each in (
@@ -515,39 +540,143 @@ def stand_together(cells: Mapping[str, pl.Series], original: People) -> dict[str
             ((name, original.coded(name)) for name in original.frame.columns),
         )
     )
-    alike = {name: [n for n in own if _about_as_often(own[n], file[name])] for name in file}
-    every = (
-        (few, named)
-        for size in (_FEWEST_TOGETHER, _MOST_TOGETHER)
-        for few in combinations(alike, size)
-        for named in product(*(alike[name] for name in few))
-        if len(set(named)) == size
-    )
-    asked = list(islice(every, _MOST_ASKED))
-    found: dict[str, str] = {}
-    for few, named in asked:
-        if found.keys() >= set(few):
-            continue
-        held, shown = _combined([own[n] for n in named]), _combined([file[n] for n in few])
-        if max(len(held), len(shown)) * DENSE > shown.sum():
-            continue
-        if are_nearer_than_drawn(held, shown, _FALSELY / len(asked)):
-            found |= {one: name for one, name in zip(few, named, strict=True) if one not in found}
-    return found
+    search = _JointSearch(file, own)
+    search.ask_threes(search.near_pairs())
+    undecided = sum(not few <= search.found.keys() for few in search.undecided)
+    return StandingTogether(search.found, search.unasked, undecided)
 
 
 _FALSELY = 0.001
 """Of files with columns that are none of the original's: how many are told by chance."""
-_FEWEST_TOGETHER, _MOST_TOGETHER = 2, 3
-_MOST_ASKED = 2_000
-"""Sets of columns that are held against each other."""
+_UNSURE = 1e-5
+"""How improbable a set is that is undecided where it is not told."""
+_NEAR = 0.05
+"""How improbable it is that people who are drawn anew lie as near, of each two of three columns."""
+_MOST_ASKED, _MOST_LOOKS = 100_000, 2_000_000_000
+"""Sets of columns that are held against each other, and rows that are looked at for it."""
+
+_Pair = tuple[str, str]
+"""A column of the file and one of the original, or two columns."""
 
 
-def _about_as_often(own: DictionaryColumn, file: DictionaryColumn) -> bool:
-    """Whether values have about as many rows, one by one, whatever their names."""
+class _JointSearch:
+    """Two columns of a file, then three, held against as many of the original.
+
+    Columns that stand together by three do so by two, so that three are asked about where each two
+    of them lie near.  Those that fit a column of the original best by themselves are asked first.
+    """
+
+    def __init__(
+        self, file: Mapping[str, DictionaryColumn], own: Mapping[str, DictionaryColumn]
+    ) -> None:
+        self.found: dict[str, str] = {}
+        self.unasked = 0
+        self.undecided: set[frozenset[str]] = set()
+        self._file, self._own = file, own
+        self._drawn: dict[frozenset[str], DrawnCounts | None] = {}
+        self._asked = self._looks = 0
+        apart = {
+            name: {n: by for n in own if (by := _apart(own[n], codes)) <= OTHERWISE}
+            for name, codes in file.items()
+        }
+        names = sorted((n for n in apart if apart[n]), key=lambda n: min(apart[n].values()))
+        self._alike = {name: sorted(apart[name], key=apart[name].__getitem__) for name in names}
+
+    def near_pairs(self) -> dict[tuple[_Pair, _Pair], float]:
+        """Pairs of columns, each with that of the original, by how near they lie."""
+        names = list(self._alike)
+        near: dict[tuple[_Pair, _Pair], float] = {}
+        pairs = [(first, second) for n, second in enumerate(names) for first in names[:n]]
+        level = _FALSELY / 2 / max(1, sum(len(self._kinds(few)) for few in pairs))
+        for few in pairs:
+            kinds = self._kinds(few)
+            if self._asked > _MOST_ASKED or self._looks > _MOST_LOOKS:
+                self.unasked += len(kinds)
+                continue
+            shown = self._counts(self._file, few)
+            for kind, (named, *others) in kinds.items():
+                chance = self._chance(kind, shown)
+                if chance < _NEAR:
+                    for first, second in (named, *others):
+                        near[(few[0], first), (few[1], second)] = chance
+                    self._judge((few, named), shown, chance, level)
+        return near
+
+    def ask_threes(self, near: Mapping[tuple[_Pair, _Pair], float]) -> None:
+        """Hold three columns against three of the original, the nearest first."""
+        beside: dict[_Pair, set[_Pair]] = {}
+        for one, two in near:
+            beside.setdefault(one, set()).add(two)
+            beside.setdefault(two, set()).add(one)
+        once, twice, thrice = (sum(len(n) ** k for n in self._alike.values()) for k in (1, 2, 3))
+        level = 3 * _FALSELY / max(1, once**3 - 3 * once * twice + 2 * thrice)
+        for one, two in sorted(near, key=near.__getitem__):
+            beside[one].discard(two)
+            beside[two].discard(one)
+            thirds = beside[one] & beside[two]
+            if self._asked > _MOST_ASKED or self._looks > _MOST_LOOKS:
+                self.unasked += len(thirds)
+                continue
+            for third in sorted(thirds):
+                few, named = zip(one, two, third, strict=True)
+                if self.found.keys() >= set(few):
+                    continue
+                shown = self._counts(self._file, few)
+                chance = self._chance(frozenset(named), shown)
+                self._judge((few, named), shown, chance, level)
+
+    def _kinds(self, few: _Pair) -> dict[frozenset[str], list[_Pair]]:
+        """Pairs of columns of the original that two of the file may be, in either order."""
+        kinds: dict[frozenset[str], list[_Pair]] = {}
+        for named in product(*(self._alike[name] for name in few)):
+            if named[0] != named[1]:
+                kinds.setdefault(frozenset(named), []).append((named[0], named[1]))
+        return kinds
+
+    def _counts(self, side: Mapping[str, DictionaryColumn], names: Iterable[str]) -> Indices:
+        columns = [side[name] for name in names]
+        self._looks += len(columns[0].codes) * len(columns)
+        return _combined(columns)
+
+    def _chance(self, kind: frozenset[str], shown: Indices) -> float:
+        """Of people drawn anew who lie as near; 1 where there are too many combinations."""
+        self._asked += 1
+        if kind not in self._drawn:
+            held = self._counts(self._own, sorted(kind))
+            dense = len(held) * DENSE <= shown.sum()
+            self._drawn[kind] = DrawnCounts.anew(held, int(shown.sum())) if dense else None
+        drawn = self._drawn[kind]
+        if drawn is None or len(shown) * DENSE > shown.sum():
+            return 1.0
+        return drawn.chance(shown)
+
+    def _judge(
+        self, sets: tuple[Sequence[str], ...], shown: Indices, chance: float, level: float
+    ) -> None:
+        """Tell columns that lie nearer than by chance, also than if one of them was shuffled.
+
+        Where one of both holds, or too many were asked about, nobody can decide it.
+        """
+        few, named = sets
+        held = self._counts(self._own, named)
+        if chance >= max(level, _UNSURE) and not np.array_equal(*sorted_counts(held, shown)):
+            return
+        by_itself = 0.0
+        for name in few if len(few) > 2 else few[:1]:
+            others = _combined([self._file[n] for n in few if n != name])
+            drawn = DrawnCounts.shuffled(held, _combined([self._file[name]]), others)
+            by_itself = max(by_itself, drawn.chance(shown))
+        if max(chance, by_itself) < level:
+            self.found = {**dict(zip(few, named, strict=True)), **self.found}
+        elif chance < level or by_itself < _FALSELY:
+            self.undecided.add(frozenset(few))
+
+
+def _apart(own: DictionaryColumn, file: DictionaryColumn) -> float:
+    """The share of rows by which values have other counts, one by one, whatever their names."""
     held, shown = sorted_counts(*(_combined([one]) for one in (own, file)))
     apart = np.abs(held * (shown.sum() / held.sum()) - shown).sum()
-    return bool(apart <= OTHERWISE * shown.sum())
+    return float(apart / shown.sum())
 
 
 def _combined(columns: Sequence[DictionaryColumn]) -> Indices:
@@ -555,6 +684,8 @@ def _combined(columns: Sequence[DictionaryColumn]) -> Indices:
     index = np.zeros(len(columns[0].codes), dtype=np.int64)
     for one in columns:
         index = index * len(one.values) + one.codes
+    if np.prod([len(one.values) for one in columns]) > DENSE * len(index):
+        return np.unique_counts(index).counts
     counts = np.bincount(index)
     return counts[counts > 0]
 

@@ -23,7 +23,7 @@ A plan overrules what was found (``[columns.X] shown``).  Cost: O(n m) and a sor
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -39,11 +39,11 @@ from voile.audit.common_rows import (
 from voile.audit.spellings import (
     ANYTHING,
     Floats,
+    Indices,
     SetReader,
-    behind_a_curve,
     ends_of,
-    last_digit,
     rescaled,
+    stand_as_often,
 )
 from voile.disclosure.exact import Exact, Permuted, Withheld
 from voile.disclosure.foreign import Altered, Perturbed
@@ -262,7 +262,7 @@ class _Column:
         """Numbers that were shifted or scaled, read back; None where they were not."""
         if self.numbers is None or _are_wide(ends):
             return None
-        line = rescaled(self.numbers, ends[0], self.place, last_digit(self.cells))
+        line = rescaled(self.numbers, ends[0], self.place, _last_digit(self.cells))
         if line is None:
             return self._curved(ends[0])
         if line.changes_nothing:
@@ -281,7 +281,7 @@ class _Column:
         assert self.numbers is not None
         if self.cells.is_in(self.values.implode()).all():
             return None
-        read = behind_a_curve(self.numbers, cells, self.rows)
+        read = _behind_a_curve(self.numbers, cells, self.rows)
         if read is None:
             return None
         numbers = pl.Series(read).fill_nan(None).cast(self.dtype)
@@ -528,3 +528,43 @@ def _with_distances(
     shown = {one.name: floats_of(one.columns[0]) for one in found if one.name in near}
     told = distance_by_people(near, rows, (original, shown))
     return [replace(one, shown=told.get(one.name, one.shown)) for one in found]
+
+
+_DIGITS = 9
+"""Behind the point, beyond which numbers are as fine as a machine has them."""
+
+
+def _last_digit(cells: Iterable[str | None]) -> float:
+    """The unit of the last digit that texts of numbers have; 0 where they are not rounded."""
+    digits = 0
+    for text in cells:
+        if text is not None:
+            _, point, behind = text.strip().partition(".")
+            digits = max(digits, len(behind) if point else 0)
+            if digits > _DIGITS or "e" in text.lower():
+                return 0.0
+    return float(10.0**-digits)
+
+
+_CURVE = 5
+"""Different numbers of several rows from which on a curve through all is no accident."""
+
+
+def _behind_a_curve(own: Floats, cells: Floats, rows: Indices) -> Floats | None:
+    """The value of the original behind each of e different numbers; None: they are of no curve.
+
+    ``own`` are those of all n people, and ``rows`` (e,) says how many rows show each number.  It is
+    taken for a curve, up or down, where there are as many different numbers on both sides, and each
+    stands in as many rows as that of its rank; where nearly all values differ nothing tells that.
+    """
+    values, count = np.unique(own[np.isfinite(own)], return_counts=True)
+    there = np.flatnonzero(np.isfinite(cells) & (rows > 0))
+    if len(there) != len(values) or (count > 1).sum() < _CURVE:
+        return None
+    up = there[np.argsort(cells[there], kind="stable")]
+    for order in (up, up[::-1]):
+        if stand_as_often(rows[order], count):
+            read = np.full(len(cells), np.nan)
+            read[order] = values
+            return read
+    return None

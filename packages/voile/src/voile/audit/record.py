@@ -23,8 +23,9 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
+from math import isclose
 from pathlib import Path
 from typing import Annotated, Literal, NotRequired
 
@@ -180,11 +181,13 @@ class AuditRecord:
     fewest: Count | None = None
     """Persons of the smallest group of rows that show the same in all quasi-identifiers, each
     counted once however many rows repeat him; None where no row is repeated."""
-    beside: Several[str] = ()
+    unread_parts: Several[str] = ()
     """What the released file holds beside its table, which nobody has looked at."""
     called_missing: Mapping[str, Annotated[float, Field(ge=0, le=1)]] = field(default_factory=dict)
     """Shares of cells of columns of the original that the plan calls missing, by words that are no
     marks of missing values: all figures leave them out."""
+    not_assessed: Mapping[str, str] = field(default_factory=dict)
+    """What of the columns that nobody could read was not assessed, and why; by what is asked."""
     control_void: bool = False
     """Whether the control holds people of the original, beside whom nothing can be told."""
     run: RunDocument | None = None
@@ -218,6 +221,20 @@ class AuditRecord:
         known = {*self.run["inputs"].values(), self.run.get("rows")}
         earlier = {(one["inputs"]["released"], one.get("rows")) for one in self.earlier}
         return len({rows or file for file, rows in earlier if not {file, rows} & known})
+
+    def with_names(self, names: Mapping[str, str]) -> AuditRecord:
+        """The same where files that were judged together are named as others were."""
+        told = (notice.split(" was ", 1) for notice in self.notices)
+        named = (" was ".join((names.get(name, name), *rest)) for name, *rest in told)
+        return replace(self, notices=tuple(named))
+
+    def differences(self, found: AuditRecord) -> Iterator[str]:
+        """Where another record of the same audit differs: the keys, and no figures."""
+        one, other = (
+            {key: held for key, held in plain(each).items() if key not in _OF_THE_RUN}
+            for each in (self, found)
+        )
+        yield from _fields_apart(one, other, "")
 
     def document(self) -> Json:
         """A record for JSON; the first key says that it is private."""
@@ -265,6 +282,33 @@ class AuditRecord:
         except (InputError, TypeError) as error:
             msg = f"{path}: {error}; run the audit again with this version of Voile"
             raise InputError(msg) from None
+
+
+_ROUNDING = 1e-9
+"""Relative; sums in another order differ by less."""
+_OF_THE_RUN = ("seconds", "versions", "run", "earlier")
+"""What two runs on the same inputs need not share."""
+
+
+def _fields_apart(one: object, other: object, where: str) -> Iterator[str]:
+    """Keys below which two documents differ."""
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        for key in dict.fromkeys((*one, *other)):
+            yield from _fields_apart(
+                one.get(key), other.get(key), f"{where}.{key}" if where else key
+            )
+    elif isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        if len(one) != len(other):
+            yield where
+            return
+        for place, (left, right) in enumerate(zip(one, other, strict=True)):
+            name = left.get("risk") or left.get("attack") if isinstance(left, Mapping) else None
+            yield from _fields_apart(left, right, f"{where}[{name or place}]")
+    elif isinstance(one, float) and isinstance(other, float):
+        if not isclose(one, other, rel_tol=_ROUNDING, abs_tol=_ROUNDING):
+            yield where
+    elif one != other:
+        yield where
 
 
 def audit_schema() -> Json:

@@ -332,7 +332,7 @@ class Sides:
     void: bool
     """Whether people of the original stand in the control, beside whom nothing can be told."""
     auxiliary: _Auxiliary | None = None
-    beside: tuple[str, ...] = ()
+    unread_parts: tuple[str, ...] = ()
     """What the released file holds beside its table, which was not read."""
     method: Mapping[str, object] | None = None
     """What a release of Voile says of its method."""
@@ -377,8 +377,8 @@ def joined(
         found = _joined(table, other)
         if found is None:
             told.append(
-                f"rows of {name} cannot be told to be those of this file, by a column that tells "
-                "rows apart or by their order: the two were not judged together"
+                f"{name} was not joined, since its rows cannot be told to be those of this file "
+                "by a column that tells rows apart or by their order: they were not judged together"
             )
             continue
         table, how = found
@@ -486,7 +486,7 @@ def read_sides(
         notices=tuple(notices),
         void=void,
         auxiliary=beside,
-        beside=tuple(beside_the_table(released)),
+        unread_parts=tuple(beside_the_table(released)),
         method=_method_of(released),
         called_missing=called,
     )

@@ -63,15 +63,14 @@ __all__ = [
     "DENSE",
     "OTHERWISE",
     "RENAMED",
+    "DrawnCounts",
     "SetReader",
-    "are_nearer_than_drawn",
-    "behind_a_curve",
     "ends_of",
     "fit_sorted",
-    "last_digit",
     "renamed",
     "rescaled",
     "sorted_counts",
+    "stand_as_often",
 ]
 
 
@@ -224,8 +223,6 @@ _FEWEST = 5
 """Different numbers from which on a straight line through all is no accident."""
 _APART = 8
 """How many roundings the range of the numbers has at least."""
-_DIGITS = 9
-"""Behind the point, beyond which numbers are as fine as a machine has them."""
 _FITTED = 1.05
 """Of half a unit: as far as rounded numbers may lie from a line that was fitted to them."""
 _EXACT = 1e-9
@@ -255,18 +252,6 @@ class _Rescaled:
         """Whether each number is of one value."""
         there = np.isfinite(self.low)
         return bool((self.low[there] == self.high[there]).all())
-
-
-def last_digit(cells: Iterable[str | None]) -> float:
-    """The unit of the last digit that texts of numbers have; 0 where they are not rounded."""
-    digits = 0
-    for text in cells:
-        if text is not None:
-            _, point, behind = text.strip().partition(".")
-            digits = max(digits, len(behind) if point else 0)
-            if digits > _DIGITS or "e" in text.lower():
-                return 0.0
-    return float(10.0**-digits)
 
 
 def rescaled(own: Floats, cells: Floats, place: Indices, unit: float) -> _Rescaled | None:
@@ -354,7 +339,7 @@ class _Known:
             np.searchsorted(self.values, found.low[read]), self.rows[read], len(self.values)
         )
         share = self.rows.sum() / self.count.sum()
-        return found if _stand_as_often(seen, self.count, share) else None
+        return found if stand_as_often(seen, self.count, share) else None
 
     def _tells(self, factor: float) -> bool:
         """Whether the range of the published numbers is many roundings wide."""
@@ -388,32 +373,12 @@ class _Known:
         return np.where(at - before <= self.values[behind] - at, behind - 1, behind)
 
 
-def _stand_as_often(seen: Indices, count: Indices, share: float | None = None) -> bool:
+def stand_as_often(seen: Indices, count: Indices, share: float | None = None) -> bool:
     """Whether values stand in so many rows as in a share of the original's, but for chance."""
     share = seen.sum() / count.sum() if share is None else share
     expected = count * share
     chi = ((seen - expected) ** 2 / expected).sum() / max(1 - share, _LEAST)
     return bool(chi <= len(count) + 4 * np.sqrt(2 * len(count)))
-
-
-def behind_a_curve(own: Floats, cells: Floats, rows: Indices) -> Floats | None:
-    """The value of the original behind each of e different numbers; None: they are of no curve.
-
-    ``own`` are those of all n people, and ``rows`` (e,) says how many rows show each number.  It is
-    taken for a curve, up or down, where there are as many different numbers on both sides, and each
-    stands in as many rows as that of its rank; where nearly all values differ nothing tells that.
-    """
-    values, count = np.unique(own[np.isfinite(own)], return_counts=True)
-    there = np.flatnonzero(np.isfinite(cells) & (rows > 0))
-    if len(there) != len(values) or (count > 1).sum() < _FEWEST:
-        return None
-    up = there[np.argsort(cells[there], kind="stable")]
-    for order in (up, up[::-1]):
-        if _stand_as_often(rows[order], count):
-            read = np.full(len(cells), np.nan)
-            read[order] = values
-            return read
-    return None
 
 
 RENAMED = 10
@@ -434,8 +399,8 @@ _FITS, _NOT_THESE = 0.05, 1e-6
 """Probabilities: from which on a sample fits, and up to which it does not under these names."""
 DENSE = 10
 """Rows for each combination of two columns, from which on their counts tell a cipher."""
-_DRAWN = 60
-"""Tables that are drawn anew."""
+_DRAWN, _TABLES = 60, 200
+"""Tables that are drawn, for columns under their own names and under others."""
 _BANDS = 8
 """Parts of a column beside which the values of another are looked at."""
 _DEPENDENT, _SURE = 0.1, 10
@@ -619,26 +584,80 @@ def _stand_otherwise(held: Indices, shown: Indices) -> bool:
     return bool(special.chdtrc(np.count_nonzero(often) - 1, chi) < _NOT_THESE)
 
 
-def are_nearer_than_drawn(held: Indices, shown: Indices, level: float = _NOT_THESE) -> bool:
-    """Whether sorted counts are nearer to the original's than those of people drawn from it.
+def are_nearer_than_drawn(held: Indices, shown: Indices) -> bool:
+    """Whether sorted counts are nearer to the original's than those of people drawn from it."""
+    draws = Randomness.seeded(0).key("people drawn anew").generator()
+    drawn = draws.multinomial(int(shown.sum()), np.sort(held) / held.sum(), size=_DRAWN)
+    return DrawnCounts.of(held, drawn).chance(shown) < _NOT_THESE
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnCounts:
+    """How near sorted counts of tables that are drawn lie to those of the original.
 
     Distances are those of square roots, whose errors are alike; the gamma distribution that fits
-    those of ``_DRAWN`` drawn tables tells how improbable so small a one is.  Counts are whole: an
-    error of a half is added, so that few of them are not near by chance.
+    those of the tables tells how improbable so small a one is.  Counts are whole: an error of a
+    half is added, so that few of them are not near by chance.
     """
-    own, file = sorted_counts(held, shown)
-    rows = int(file.sum())
-    share = own / own.sum()
-    root = np.sqrt(share * rows)
-    draws = Randomness.seeded(0).key("people drawn anew").generator()
-    drawn = np.sort(draws.multinomial(rows, share, size=_DRAWN), axis=1)
-    usual = ((np.sqrt(drawn) - root) ** 2).sum(axis=1)
-    mean, variance = float(usual.mean()), float(usual.var())
-    if not variance:
-        return False
-    found = ((np.sqrt(file) - root) ** 2).sum() + (1 / (16 * np.maximum(root, 1) ** 2)).sum()
-    chance = float(special.gammainc(mean**2 / variance, found * mean / variance))
-    return chance < level
+
+    root: Floats
+    """Of the counts that are expected in the file, ascending."""
+    mean: float
+    variance: float
+
+    @classmethod
+    def anew(cls, held: Indices, rows: int) -> DrawnCounts:
+        """For so many rows of other people, who lie as far apart as halves of the original do.
+
+        People drawn from it with replacement lie farther where combinations are of few rows: some
+        of these are drawn several times, and others never.
+        """
+        people = int(held.sum())
+        draws = Randomness.seeded(0).key("people drawn anew").generator()
+        half = draws.multivariate_hypergeometric(held, people // 2, _TABLES, method="marginals")
+        tables = np.stack([np.sort(half, axis=1), np.sort(held - half, axis=1)])
+        usual = (np.diff(np.sqrt(tables), axis=0) ** 2).sum(axis=(0, 2)) * (1 + rows / people) / 2
+        root = np.sqrt(np.sort(held) * (rows / people))
+        return cls(root, float(usual.mean()), float(usual.var()))
+
+    @classmethod
+    def shuffled(cls, held: Indices, one: Indices, two: Indices) -> DrawnCounts:
+        """For two columns of so many rows a value, each of which was shuffled by itself."""
+        draws = Randomness.seeded(0).key("columns shuffled").generator()
+        left = np.tile(two, (_TABLES, 1))
+        tables = []
+        for rows in one[:-1]:
+            beside, missing = left.sum(axis=1), np.full(_TABLES, rows)
+            part = np.empty_like(left)
+            for place, there in enumerate(left.T):
+                beside = beside - there
+                part[:, place] = draws.hypergeometric(there, beside, missing)
+                missing = missing - part[:, place]
+            left = left - part
+            tables.append(part)
+        return cls.of(held, np.concatenate([*tables, left], axis=1))
+
+    @classmethod
+    def of(cls, held: Indices, drawn: Indices) -> DrawnCounts:
+        """For tables that were drawn, shape (tables, combinations)."""
+        cells = max(len(held), drawn.shape[1])
+        root = np.sqrt(np.sort(held) * (drawn[0].sum() / held.sum()))
+        root = np.pad(root, (cells - len(held), 0))
+        tables = np.pad(np.sort(drawn, axis=1), ((0, 0), (cells - drawn.shape[1], 0)))
+        usual = ((np.sqrt(tables) - root) ** 2).sum(axis=1)
+        return cls(root, float(usual.mean()), float(usual.var()))
+
+    def chance(self, shown: Indices) -> float:
+        """Of counts that lie as near; 1 where all tables lie as near."""
+        if not self.variance:
+            return 1.0
+        root, file = self.root, np.sqrt(np.sort(shown))
+        both = min(len(root), len(file))
+        found = ((file[len(file) - both :] - root[len(root) - both :]) ** 2).sum()
+        found += (root[: len(root) - both] ** 2).sum() + (file[: len(file) - both] ** 2).sum()
+        found += (1 / (16 * np.maximum(root, 1) ** 2)).sum() + (len(file) - both) / 16
+        shape, scale = self.mean**2 / self.variance, self.mean / self.variance
+        return float(special.gammainc(shape, found * scale))
 
 
 def fit_sorted(held: Indices, shown: Indices) -> bool:

@@ -76,6 +76,13 @@ def _moved(side: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
 @_moved("plan")
 @_moved("auxiliary")
 @click.option(
+    "--beside",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    help="With --again: where a file of --beside of the audit is now. May be said several times.",
+)
+@click.option(
     "--auditor",
     metavar="KEY",
     help="The public key of the auditor, or a file that holds it: a record that it has not signed "
@@ -91,6 +98,7 @@ def _check_command(
     control: Path | None,
     plan: Path | None,
     auxiliary: Path | None,
+    beside: tuple[Path, ...],
     auditor: str | None,
     as_json: bool,
 ) -> None:
@@ -124,7 +132,7 @@ def _check_command(
     case = policy_case.Case.open(folder)
     _require_auditor(case, auditor)
     moved = {"original": original, "control": control, "plan": plan, "auxiliary": auxiliary}
-    _run_again(case, {side: path for side, path in moved.items() if path is not None}, again=again)
+    _run_again(case, moved, beside, again=again)
     signed = (case.public / policy_case.SIGNATURES).is_file()
     form = None if signed else checking.form_of(case, stated)
     verdict = checking.judge(case, stated)
@@ -158,11 +166,14 @@ def _require_auditor(case: Case, auditor: str | None) -> None:
     raise RefusedError(msg)
 
 
-def _run_again(case: Case, moved: Mapping[str, Path], *, again: bool) -> None:
+def _run_again(
+    case: Case, places: Mapping[str, Path | None], beside: Sequence[Path], *, again: bool
+) -> None:
     """Run an audit again, where that was asked for; raises ``RefusedError`` for other figures."""
+    moved = {side: path for side, path in places.items() if path is not None}
     if not again:
-        if moved:
-            msg = f"--{next(iter(moved))} says where an input of the audit is; give --again, too"
+        if given := [*moved, *(("beside",) if beside else ())]:
+            msg = f"--{given[0]} says where an input of the audit is; give --again, too"
             raise InputError(msg)
         return
     if not isinstance(case.record, record.AuditRecord):
@@ -172,7 +183,7 @@ def _run_again(case: Case, moved: Mapping[str, Path], *, again: bool) -> None:
         )
         raise InputError(msg)
     with progress() as stage:
-        audit_examine.require_same_again(case.record, case.data, moved, stage)
+        audit_examine.require_same_again(case.record, case.data, moved, beside, stage)
 
 
 def _who_has_not_signed(folder: Path, policy: Policy, *, signed: bool) -> list[str]:

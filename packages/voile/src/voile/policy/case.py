@@ -148,7 +148,7 @@ class Case:
             if why:
                 found |= dict.fromkeys(column["of"], why)
         says = {f"Column {n!r}, {why}, gives nobody away": (n,) for n, why in found.items()}
-        if not (beside := self.record.beside):
+        if not (beside := self.record.unread_parts):
             return says
         told = " and ".join(beside)
         last = (
@@ -160,6 +160,11 @@ class Case:
     def unfit(self) -> Mapping[str, str]:
         """Why columns of the original that the file shows must not leave; none of a study."""
         return self.record.unfit if isinstance(self.record, AuditRecord) else {}
+
+    @property
+    def not_assessed(self) -> Mapping[str, str]:
+        """Why nobody can say something of columns that nobody could read; nothing of a study."""
+        return self.record.not_assessed if isinstance(self.record, AuditRecord) else {}
 
     @property
     def called_missing(self) -> Mapping[str, float]:

@@ -185,6 +185,8 @@ def _rulings(case: Case, stated: StatedPolicy, ticks: tuple[Tick, ...]) -> Itera
             "take the words from missing and audit again, or waive it"
         )
         yield replace(Ruling.at_most("missing", asks, why, 0), columns=(name,))
+    for asks, why in case.not_assessed.items():
+        yield Ruling.at_most("together", asks, f"not assessed: {why}, or waive it", 0)
     for says, columns in case.unexamined.items():
         yield asked("unexamined", says, ticks, columns=columns)
     for says in stated.policy.recipient.questions if stated.policy.recipient else ():

@@ -309,6 +309,8 @@ _WITHOUT_PARAMETERS: Mapping[str, str] = {
     "publishable": "publish without --seed",
     "evidence": "audit without --seed",
     "column": "leave the column out",
+    "together": "leave out columns that nobody needs, or waive this by name and reason in "
+    "assumptions.toml",
     "roles": "name the column under quasi_identifiers, or waive this by name and reason in "
     "assumptions.toml",
     "identifiers": "leave out the columns that are named, or make them coarser",
