@@ -39,6 +39,47 @@ def test_compiled_functions_call_each_other():
     assert uncompiled(_twice) is _twice
 
 
+@njit()
+def _share(numbers, index, whole):
+    return numbers[index] // (2 if whole else 1)
+
+
+@njit()
+def _shares(numbers):
+    nearest, total = -1, 0
+    for index in range(len(numbers)):
+        total += _share(numbers, index, True) + _share(numbers, 0, False)
+        total += _share(numbers, nearest, whole=False)
+        nearest = index
+    return total
+
+
+@njit()
+def _put_behind(numbers, first, others):
+    numbers[first:] = others
+
+
+@pytest.mark.slow
+def test_a_loop_is_compiled_once_for_all_constants_it_is_called_with():
+    """A constant is a number as any other, and so is a variable that begins as one."""
+    assert _shares(np.array([4, 6])) == 2 + 4 + 6 + 3 + 4 + 4
+    assert len(_share._load().signatures) == 1
+
+
+@pytest.mark.slow
+def test_an_array_that_does_not_fit_into_another_is_refused():
+    """One of another size is an error, and nothing is written; one that fits is put there."""
+    numbers = np.arange(4)
+    with pytest.raises(ValueError, match="another size"):
+        _put_behind(numbers, 2, np.arange(3))
+    assert numbers.tolist() == [0, 1, 2, 3]
+    _put_behind(numbers, 2, np.array([8, 9]))
+    assert numbers.tolist() == [0, 1, 8, 9]
+    one = np.zeros(3, dtype=np.int64)
+    _put_behind(one, 0, np.array([7]))
+    assert one.tolist() == [7, 7, 7]
+
+
 @pytest.mark.slow
 def test_declaring_loops_does_not_load_numba():
     """Only a call does."""

@@ -15,6 +15,11 @@ Its text is not run in Python instead: whole numbers of 64 bits would go on wher
 
 Numba loads all of SciPy's linear algebra to learn whether there is a BLAS, which would be half
 as much again.  None of our loops multiplies matrices, so that it is not asked.
+
+What a loop costs to compile is mostly what it calls.  So two things that Numba compiles with them
+are left out: a function once more for each constant that it is called with, and what puts two
+shapes into words where an array does not fit into another, which is most of its text and 4 s of
+each process.
 """
 
 from __future__ import annotations
@@ -128,6 +133,8 @@ def _dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     from numba.core.caching import FunctionCache  # noqa: PLC0415
     from numba.extending import register_jitable as register  # noqa: PLC0415
 
+    if not _loaded.is_set():
+        _refuse_without_shapes()
     _loaded.set()
     while _awaiting:
         register(_awaiting.pop())
@@ -135,6 +142,10 @@ def _dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     rest = dict(options)
     cached = rest.pop("cache")
     made: Any = numba.njit(**rest)(function)
+    template, plain = made.get_call_template, import_module("numba.types").unliteral
+    made.get_call_template = lambda types, named: template(
+        tuple(map(plain, types)), {name: plain(kind) for name, kind in named.items()}
+    )
     if cached:
         with contextlib.suppress(OSError, RuntimeError):  # where there is no folder to keep it in
             made._cache = _as_the_disk_allows(new_cache(function))
@@ -154,6 +165,17 @@ def _load_without_linear_algebra() -> None:
             import_module("numba.np.arraymath")
         finally:
             linear_algebra.ensure_blas = ensure_blas
+
+
+def _refuse_without_shapes() -> None:
+    """Let the error of an array that does not fit into another not write out both shapes."""
+
+    def refused(_given: object, _room: object) -> None:
+        msg = "cannot assign an array of another size"
+        raise ValueError(msg)
+
+    import_module("numba.extending").register_jitable(refused)
+    vars(import_module("numba.np.arrayobj"))["raise_with_shape_context"] = refused
 
 
 def _as_the_disk_allows(cache: Any) -> Any:

@@ -239,15 +239,22 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
-    """Keep the tests of a file in one process, in their order.
+    """Keep the tests of a file in one process, in their order, and those of a room.
 
     What a module starts once (a service, a chain, a browser) or compiles first is not started or
-    compiled by every process then.
+    compiled by every process then.  Every second process takes files from the end: two that are at
+    one room would compile the same loops at the same time.
     """
     from xdist.scheduler import LoadFileScheduling  # noqa: PLC0415 - a plug-in
 
+    class FromBothEnds(LoadFileScheduling):  # type: ignore[misc]
+        def _assign_work_unit(self, node: object) -> None:
+            if self.nodes.index(node) % 2:
+                self.workqueue.move_to_end(next(reversed(self.workqueue)), last=False)
+            super()._assign_work_unit(node)
+
     config.option.loadscopereorder = False
-    return LoadFileScheduling(config, log)
+    return FromBothEnds(config, log)
 
 
 @pytest.fixture(scope="session")

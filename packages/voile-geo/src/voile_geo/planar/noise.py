@@ -222,7 +222,7 @@ class Live:
         new_latitude, new_longitude, self._memory = step(
             noise.kind,
             noise.parameter,
-            (latitude, longitude),
+            (float(latitude), float(longitude)),
             self.epsilon(latitude, longitude),
             time - self._time,
             self._memory,

@@ -247,7 +247,9 @@ class ZoneTable:
 
     def epsilon(self, true: Position, last: Position | None) -> float:
         """Epsilon of the next report, ``last`` being the position published before, if one was."""
-        return float(_zone_epsilon(last is None, true, last or true, self.receiver, self.arrays))
+        here = float(true[0]), float(true[1])  # one type to compile for
+        before = here if last is None else (float(last[0]), float(last[1]))
+        return float(_zone_epsilon(last is None, here, before, self.receiver, self.arrays))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -114,7 +114,7 @@ class NearbyRoads:
         """The same for points of the network's plane, shape (n, 2)."""
         edge = np.empty(len(points), dtype=np.int64)
         along, distance = np.empty((2, len(points)))
-        _nearest(points, self.grid, edge, along, distance)
+        _nearest(np.ascontiguousarray(points), self.grid, edge, along, distance)
         return _Nearest(edge, along, distance)
 
     def within(self, point: tuple[float, float], radius: float) -> Indices:

@@ -152,7 +152,7 @@ def _carry_forward(believed, rows, distribution, near, pair, carried):  # type: 
         for v in range(len(standing)):
             stays += belief[a, v] * standing[v]
             moves[v] = belief[a, v] * (1 - standing[v]) / totals[a, v]
-        at = _place(i, rows[0][i], near)
+        at = _place(i, np.int64(rows[0][i]), near)
         if at >= 0 and staying[at] > 0:  # others have no factor
             carried[0, at] += stays * staying[at] * pair_factor(pair, former, at)
         chance = weights @ moves

@@ -434,7 +434,7 @@ def _best_intervals(
     loss.  Raises ``PlanError`` where it is not affordable.
     """
     valid = np.zeros((0, 0), dtype=np.bool_) if allowed is None else allowed
-    single = rows >= k if allowed is None else allowed.diagonal(1)
+    single = rows >= k if allowed is None else allowed.diagonal(1).copy()
     most = min(suppressible, int(rows[~single].sum()))
     if most:
         free, examined = _divide(rows, axis, k, valid, single, -1, by_size)

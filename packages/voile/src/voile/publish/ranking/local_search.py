@@ -307,9 +307,11 @@ def _construct(
         left = np.count_nonzero(gains > _NEVER)
         if left == 0:
             return
-        # Stable: of equal gains the better scored come first.
-        best = np.argsort(-gains, kind="mergesort")[: min(alpha, left)]
-        row = best[words[step] % np.uint64(len(best))]
+        # Of equal gains the better scored come first; a sort would be long to compile.
+        row = int(np.argmax(gains))
+        for _ in range(np.int64(words[step] % np.uint64(min(alpha, int(left))))):
+            gains[row] = _NEVER
+            row = int(np.argmax(gains))
         chosen[row >> 6] |= np.uint64(1) << np.uint64(row & 63)
         _box(question, chosen, rows)
         if tally(question, rows).persons >= question.k:
