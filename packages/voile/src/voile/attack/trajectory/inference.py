@@ -72,7 +72,7 @@ from voile.attack.trajectory.distributions import (
     pair_factor,
     times_pair_factors,
 )
-from voile.attack.trajectory.reach import Reach, among, with_room
+from voile.attack.trajectory.reach import Reach, among, most_reached, with_room
 from voile_base.compiled import njit
 from voile_base.ondemand import dataclass
 from voile_geo.geodesy import Floats
@@ -208,7 +208,7 @@ def _room(rows, near, pair):  # type: ignore[no-untyped-def]
     Near runs and metres to each, from ``among``; near pieces by their places, metres to each, and
     the bin of each distance; a factor for each, what pairs need of it, and room to work.
     """
-    most, size = 1 + (rows[4] - rows[3]).max(), near[1][-1]
+    most, size = 1 + most_reached(rows), near[1][-1]
     noise = np.empty((pair[5].shape[1], size if pair[0] != ALONE else 0))
     return (
         np.empty(most, dtype=np.int32), np.empty(most, dtype=np.float32),

@@ -36,7 +36,7 @@ from voile_geo.geodesy import Floats
 from voile_geo.roads.nearest import Chains, stretches
 from voile_geo.roads.network import Indices, RoadNetwork
 
-__all__ = ["Graph", "Reach", "RoadLines", "RoadStates", "among", "with_room"]
+__all__ = ["Graph", "Reach", "RoadLines", "RoadStates", "among", "most_reached", "with_room"]
 
 
 Graph = tuple[Indices, Indices, Floats]
@@ -159,11 +159,20 @@ class Reach:
 @njit(cache=True, nogil=True)
 def _room_for_spans(rows):  # type: ignore[no-untyped-def]
     """Arrays that hold what ``_spans_of`` finds of any piece: starts, stops, metres and steps."""
-    most = 2 + (rows[4] - rows[3]).max()
+    most = 2 + most_reached(rows)
     return (
         np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64),
         np.empty(most), np.empty(most),
     )  # fmt: skip
+
+
+@njit(cache=True, nogil=True)
+def most_reached(rows):  # type: ignore[no-untyped-def]
+    """How many runs the run reaches that reaches most; ``max`` of an array is long to compile."""
+    most = 0
+    for run in range(len(rows[3])):
+        most = max(most, rows[4][run] - rows[3][run])
+    return most
 
 
 @njit(cache=True, nogil=True)
