@@ -543,3 +543,46 @@ def test_a_code_of_an_area_is_published_in_groups(tmp_path):
     assert _column(tmp_path, "lsoa_code", areas).role == "quasi"
     numbers = tuple(f"E0101{n}7" for n in range(1200, 1230))
     assert _column(tmp_path, "lsoa_code", numbers).role != "quasi"
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("zz", ("AJ-104", "AJ-117", "AJ-121", "AJ-133")),
+        ("zz", ("E201-c", "E202-a", "E203-b", "E207-b")),
+        ("zz", tuple(f"T{n}" for n in (1147, 2133, 2822, 3486, 3507, 7604))),
+        ("zz", ("ГВас", "ГХри", "ДПоп", "ДИли", "ИМар")),
+        ("zz", ("bau", "buc", "gec", "grb", "hum", "meb")),
+        ("zz", ("alinc", "antoc", "antor", "carll", "maric", "pauln")),
+        ("zz", ("KKO ", "HNO", "HWI", "KKO", "PMA", "PWO")),
+        ("halsb. nr", tuple(map(str, range(32671, 38000, 411)))),
+        ("navn", ("Bamse", "Bruna", "Frøya", "Gullhorn")),
+        ("picker_id", ("P1", "P2", "P3", "P4", "P5")),
+    ],
+)
+def test_codes_of_few_of_the_staff_are_left_out_whatever_they_are_called(tmp_path, name, values):
+    """One office's numbers, beginnings of names and logins point at one person each."""
+    assert _column(tmp_path, name, values).role in {"drop", "identifier"}
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ("AA", "BA", "BB", "CB", "CC", "DD", "FF"),
+        ("T100", "T200", "T300", "T400"),
+        ("single", "shared", "double", "vacant", "family", "closed"),
+        ("L19", "M20", "Z44"),
+    ],
+)
+def test_marks_tariffs_and_words_of_groups_are_no_codes_of_persons(tmp_path, values):
+    """Letters of marks, hundreds behind a letter, and words of one length that are known."""
+    assert _column(tmp_path, "zz", values).role in {"quasi", "sensitive"}
+
+
+@pytest.mark.parametrize("name", ["lok", "nr_lok", "דירה", "num_int"])
+def test_numbers_of_flats_are_addresses_beside_a_street_alone(tmp_path, name):
+    """The same name without a street beside it may be anything."""
+    flats, streets = tuple(map(str, range(1, 31))), ("Dobra 1", "Polna 7", "Lipowa 3")
+    beside = _proposal(tmp_path, {name: flats, "street": streets}).columns[0]
+    assert beside.role == "identifier"
+    assert _column(tmp_path, name, flats).role != "identifier"

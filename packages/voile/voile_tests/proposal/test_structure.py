@@ -682,3 +682,35 @@ def test_full_names_in_a_script_without_capitals_are_names(tmp_path):
     found = _proposal(tmp_path, columns)
     assert _of(found, "zz").role not in PUBLISHED
     assert _of(found, "yy").role in PUBLISHED
+
+
+def _once(low: int, high: int, rows: int = ROWS) -> list[int]:
+    return random.Random(4).sample(range(low, high), rows)
+
+
+@pytest.mark.parametrize("name", ["szám", "income", "zz"])
+def test_numbers_that_repeat_less_than_chance_lets_them_are_of_records(tmp_path, name):
+    """Whatever their name says: an office saw to it that no two are alike."""
+    given = _proposal(
+        tmp_path, {name: _once(1_000, 1_000 + 4 * ROWS), "sex": ["m", "f"] * (ROWS // 2)}
+    )
+    assert _of(given, name).role in {"identifier", "drop"}
+
+
+@pytest.mark.slow
+def test_numbers_drawn_at_random_are_seldom_taken_for_such_of_records(tmp_path):
+    """Of 60 columns of amounts of the same range none is, though most of each are different."""
+    draw = random.Random(9)
+    columns = {
+        f"income {n}": [int(1_000 + draw.random() * 4 * ROWS) for _ in range(ROWS)]
+        for n in range(60)
+    }
+    proposal = _proposal(tmp_path, columns)
+    assert {one.role for one in proposal.columns} <= {"sensitive", "quasi"}
+
+
+def test_sentences_of_a_list_that_name_somebody_are_remarks(tmp_path):
+    """Others write the same of other people; labels without a name are none."""
+    said = ("asked for Mikon's aunt", "call with Äiti at noon", "met at the school of Anja")
+    lines = [f"{said[n % 3]} and the client left {'abcdefghijklmno'[n % 15]}" for n in range(ROWS)]
+    assert _of(_proposal(tmp_path, {"zz": lines}), "zz").role == "drop"

@@ -46,6 +46,7 @@ from voile.recognisers.codes import (
     are_accounts,
     are_diagnoses,
     are_drawn_sparsely,
+    are_given_once,
     are_listed,
     are_moments,
     are_of_things,
@@ -62,6 +63,7 @@ from voile.recognisers.telling import (
     are_homes,
     are_initials,
     are_named,
+    are_remarks,
     is_day,
     may_be_names,
     of_staff,
@@ -79,7 +81,6 @@ from voile.recognisers.values import (
     looks_like_full_names,
     looks_like_groups,
     looks_like_places,
-    mentions_names,
     share_of,
     words_as_meant,
 )
@@ -127,6 +128,7 @@ _OF_NUMBERS = 3
 PERSONS = "names of persons"
 LABELS = "whole numbers that repeat, and of a range in which measures would not: labels of rows"
 """Why a column that nobody named tells persons or things apart."""
+_GIVEN = "whole numbers that are given one by one: numbers of persons or of records"
 _CODES = "codes of persons, things or places"
 _RECORD = 7
 """Digits from which on numbers are of records, and not of groups."""
@@ -474,7 +476,7 @@ def _tells_though_named(details: ColumnDetails, meaning: Meaning) -> str | None:
         return None
     texts, places = details.sample, meaning.kind == "geography"
     named_after = fits(words_told("one_of_a_group"), words_of(details.profile.name)) or (
-        looks_like_full_names(texts) and of_staff(details.profile.name, texts)
+        (looks_like_full_names(texts) or are_named(texts)) and of_staff(details.profile.name, texts)
     )
     if named_after and not looks_like_groups(texts):
         return PERSONS
@@ -517,10 +519,9 @@ def _free_text(details: ColumnDetails) -> ColumnProposal | None:
     profile = details.profile
     if profile.type == "text" and _are_sentences(details):
         return ColumnProposal(details, "drop", "text", "free text, which may name anybody")
-    remarks = details.words >= _REMARK and 2 * profile.missing > details.rows
-    remarks = remarks and not details.look().is_shared()
+    few, shared = 2 * profile.missing > details.rows, details.look().is_shared()
+    remarks = few and details.words >= (_SAID if shared else _REMARK)
     remarks = remarks or (details.words >= _STORY and profile.missing > 0)
-    remarks = remarks or (details.words >= _SAID and 2 * profile.missing > details.rows)
     if profile.type == "text" and remarks and not details.date_formats:
         why = "several words in few of the rows, as remarks are"
         question = "may its remarks tell of anybody? If they are names of groups, give it a role"
@@ -545,21 +546,21 @@ def _alone(
     if details.machine_made:
         why = "a program made its values, to tell something apart"
         return ColumnProposal(details, "identifier", "code", why)
-    if look.is_counted_up and many and profile.distinct > _RUNNING:
-        why = "whole numbers that are counted up, nearly each in one row: numbers of records"
-        return ColumnProposal(details, "identifier", "code", why)
-    told = meaning is not None and meaning.kind not in {"nominal", "ordinal"}
+    counted = look.is_counted_up and many and profile.distinct > _RUNNING
+    if counted or are_given_once(look):
+        return ColumnProposal(details, "identifier", "code", _GIVEN)
+    one_each = many and look.share > ALONE
+    things = one_each and are_of_things(details.sample, shared=False)
+    vague = {"nominal", "ordinal"} | ({"code"} if things else set())
+    told = meaning is not None and meaning.kind not in vague
     told = told and meaning != meaning_of("firmware")  # a state of a device that repeats
     if meaning is not None and told and not _is_no_amount(details, meaning):
         return None
-    if profile.type == "text" and many and look.share > ALONE and not _are_bands(details):
+    if profile.type == "text" and one_each and not _are_bands(details):
         return ColumnProposal(details, "identifier", "text", "nearly every row has its own")
-    numbered: str | None = None
-    if run_without_gaps(look, listed=details.listed):
-        numbered = "whole numbers without gaps: numbers of persons or of records"
-    elif look.is_numbered and (look.is_counted_up or not have_thin_ends(look.filled)):
-        numbered = "whole numbers in a row or equally long, one a row: numbers of records"
-    return ColumnProposal(details, "identifier", "code", numbered) if numbered else None
+    numbered = look.is_numbered and (look.is_counted_up or not have_thin_ends(look.filled))
+    numbered = numbered or run_without_gaps(look, listed=details.listed)
+    return ColumnProposal(details, "identifier", "code", _GIVEN) if numbered else None
 
 
 def _in_blocks(details: ColumnDetails, meaning: Meaning | None) -> ColumnProposal | None:
@@ -612,7 +613,7 @@ def _may_tell(details: ColumnDetails, *, shared: bool) -> str | None:
     if told := told_within(texts):
         return told
     listed = are_listed(texts, details.lists)
-    if not (listed or _are_bands(details)) and are_of_things(texts, shared=shared):
+    if not (listed or _are_bands(details)) and are_of_things(texts, shared=shared, unnamed=True):
         return _CODES
     if are_homes(texts):
         return "addresses"
@@ -620,10 +621,10 @@ def _may_tell(details: ColumnDetails, *, shared: bool) -> str | None:
     if known and not holds_initials(texts):
         return None
     may_be = {
-        "names of persons": holds_initials(texts) or may_be_names(texts, shared=shared),
+        PERSONS: holds_initials(texts) or may_be_names(texts, shared=shared),
         "initials of persons": are_initials(texts),
         "addresses": looks_like_addresses(texts),
-        "remarks about persons": mentions_names(texts) and (not shared or are_named(texts)),
+        "remarks about persons": are_remarks(texts, shared=shared),
     }
     return next((what for what, holds in may_be.items() if holds), None)
 

@@ -36,6 +36,7 @@ __all__ = [
     "are_accounts",
     "are_diagnoses",
     "are_drawn_sparsely",
+    "are_given_once",
     "are_listed",
     "are_moments",
     "are_of_things",
@@ -79,6 +80,9 @@ _PADDED = 3
 _LONG_NUMBER = pattern_on_demand(r"\d{6,}(?:\.0)?")
 _RUNS = pattern_on_demand(r"\d+|[^\W\d_]+")
 _LETTERS_NUMBERED = re.compile(r"([a-z]{4,8})\d{1,2}")
+_OF_ONE_OFFICE = pattern_on_demand(r"([^\W\d_]{1,3})([ -]?)(\d{3,})(?:-[^\W\d_])?")
+_ONE_BY_ONE = 4
+"""Numbers behind the same letters, from which on they are of records, unless most are hundreds."""
 _GIVEN = 4.0
 """Numbers that can be given, as a power of ten, from which on they tell things apart."""
 _PLATE = pattern_on_demand(
@@ -307,19 +311,20 @@ def _are_of_records(texts: Sequence[str]) -> bool:
     return width > _SIX or len(long) == 1 or differ >= _PADDED
 
 
-def are_of_things(texts: Sequence[str], *, shared: bool) -> bool:
+def are_of_things(texts: Sequence[str], *, shared: bool, unnamed: bool = False) -> bool:
     """Whether texts are numbers of things: of plates, cards, licences.
 
     Codes without a word are, where few persons share each.  Where many do (``shared``), groups may
     be numbered so, too; but whoever gives numbers of things can give ten thousand and more, all of
-    one form, as the letters and digits that differ from value to value tell.  Names of groups are
-    numbered with fewer, or in no fixed form: "ICU-2", "E11", "PPO500", "MA-HMO1".
+    one form, as the letters and digits that differ from value to value tell, or, where no name says
+    what they are of (``unnamed``), the same letters before them.  Names of groups are numbered with
+    fewer, or in no fixed form: "ICU-2", "E11", "PPO500", "MA-HMO1".
     """
     if share_of(texts, _MEDICINE.fullmatch) > ALONE or (shared and _are_goods(texts)):
         return False
     if not shared:
         return share_of(texts, _is_of_a_thing) >= ALONE / 2
-    if _are_of_records(texts) or _are_logins(texts):
+    if _are_of_records(texts) or _are_logins(texts) or (unnamed and _are_of_one_office(texts)):
         return True
     grouped = share_of(texts, _THREE_BY_THREE.fullmatch) > ALONE
     if grouped:
@@ -345,6 +350,18 @@ def _are_logins(texts: Sequence[str]) -> bool:
     return len(found) > 1 and 2 * len(found) > len(texts) and len({*found}) == len(found)
 
 
+def _are_of_one_office(texts: Sequence[str]) -> bool:
+    """Whether all texts are the same letters and as many digits: "AJ-104", "E207-b".
+
+    Groups are numbered with fewer digits, or with hundreds; classes of a list have other letters.
+    """
+    found = [_OF_ONE_OFFICE.fullmatch(text) for text in texts]
+    alike = [(one[1], one[2], len(one[3])) for one in found if one]
+    if len(texts) < _ONE_BY_ONE or len(alike) < len(texts) or len({*alike}) > 1:
+        return False
+    return share_of(texts, lambda text: "00" in text) < 0.5
+
+
 def _could_be_given(runs: Sequence[str]) -> float:
     """How many runs of letters or digits could stand where these do, as a power of ten."""
     width = max(map(len, runs))
@@ -366,7 +383,8 @@ def may_single_out(look: ColumnLook, *, shared: bool, bands: bool) -> bool:
         look.type == "decimal" and share_of(look.filled, _WHOLE.fullmatch) == 1
     )
     if look.distinct <= FEW_PERSONS:
-        return shared and is_whole and _are_of_records(look.filled)
+        records = _are_of_records(look.filled) or _are_numbered(look)
+        return shared and is_whole and records
     if shared:
         return False
     alone = is_whole and look.share > ALONE and not _counts_from_nought(look)
@@ -376,6 +394,18 @@ def may_single_out(look: ColumnLook, *, shared: bool, bands: bool) -> bool:
         or (alone and not _are_skewed(look.filled) and not have_thin_ends(look.filled))
         or (_are_spread_evenly(look) if is_whole else _may_be_degrees(look))
     )
+
+
+def _are_numbered(look: ColumnLook) -> bool:
+    """Whether whole numbers under "no.", of three digits and more, have gaps: dogs, badges."""
+    if look.extremes is None or look.distinct < _ONE_BY_ONE or not _NUMBER_OF & set(look.words):
+        return False
+    least, most = look.extremes
+    return least >= _OFFICES and most - least > 10 * look.distinct
+
+
+_NUMBER_OF = frozenset({"nr", "no", "num", "numero", "nummer", "number", "numer", "cislo", "broj"})
+_OFFICES = 100
 
 
 def _counts_from_nought(look: ColumnLook) -> bool:
@@ -436,6 +466,25 @@ def are_drawn_sparsely(look: ColumnLook) -> bool:
     by_chance = span * -math.expm1(-look.rows / span)
     round_ones = share_of(look.filled, lambda text: text.removesuffix(".0")[-1:] in {"0", "5"})
     return 2 * look.distinct < by_chance and round_ones < 0.5 and not _are_skewed(look.filled)
+
+
+def are_given_once(look: ColumnLook) -> bool:
+    """Whether many whole numbers repeat so seldom that somebody saw to it, as offices do.
+
+    Of ``n`` numbers of a range of ``R``, ``n (n - 1) / 2 R`` pairs are alike by chance, and more
+    where they are not spread evenly: ten at least are missed, and one in twenty is found at most.
+    Amounts whose repeated values were made different by hand have thin ends, and are none.
+    """
+    if look.type != "integer" or look.extremes is None or look.is_dated or look.rows <= _MANY_GIVEN:
+        return False
+    least, most = look.extremes
+    alike = look.rows * (look.rows - 1) / 2 / (most - least + 1)
+    seldom = 20 * (look.rows - look.distinct) <= min(alike, look.rows)
+    return alike >= _MISSED and seldom and not have_thin_ends(look.filled)
+
+
+_MISSED = 10
+_MANY_GIVEN = 100
 
 
 def are_accounts(name: str, texts: Sequence[str], *, bands: bool) -> bool:
@@ -528,11 +577,21 @@ def are_listed(texts: Sequence[str], lists: Mapping[CodeListName, int]) -> bool:
 
     ``lists`` are public lists that have most of them, with how many each misses.
     """
-    if len(texts) >= _LISTED_CODES and "icd-10-cm" in lists:
+    if len(texts) >= _LISTED_CODES and _have_diseases(texts, lists):
         return True
     if len(texts) < _LISTED_CODES or not all(map(str.isupper, texts)):
         return False
     return any(lists.get(each) == 0 for each in _OF_PLACES) or are_subdivisions(texts)
+
+
+def _have_diseases(texts: Sequence[str], lists: Mapping[CodeListName, int]) -> bool:
+    """Whether most are codes of diseases, and not all numbers of one office behind one letter."""
+    numbered = _are_of_one_office(texts) and len(texts[0]) > _OF_A_DISEASE
+    return "icd-10-cm" in lists and not numbered
+
+
+_OF_A_DISEASE = 4
+"""Letters and figures of a code of a disease whose last are figures, without its point."""
 
 
 def are_diagnoses(texts: Sequence[str], lists: Mapping[CodeListName, int]) -> bool:

@@ -156,14 +156,22 @@ class ListedRecogniser:
             return False
         if fits(self.columns, look.words):
             return _may_be(self.key, look) and self._tells(look)
-        if self.beside_street and len(look.words) == 1 and look.words[0] in self.beside_street:
-            return any(fits(self.columns, words_of(name)) for name in look.beside)
+        if self._is_of_a_home(look):
+            return True
         if fits(self.beside_positions, look.words) and look.type == "text":
             return _has_positions(look.beside)
         if not fits(self.perhaps, look.words) or _is_one_of_a_series(look):
             return False
         looks = bool(self.looks) and LOOKS[self.looks](look)
         return looks or bool(self._holding(look)) or self._is_written(look, few=True)
+
+    def _is_of_a_home(self, look: ColumnLook) -> bool:
+        """Whether it is the number of a house or a flat, by a name that other things have, too."""
+        alone = len(look.words) == 1
+        may_be = tuple(each for each in self.beside_street if alone or "+" in each)
+        return fits(may_be, look.words) and any(
+            fits(self.columns, words_of(name)) for name in look.beside
+        )
 
     def _tells(self, look: ColumnLook) -> bool:
         return self.key not in _CODED or _tells(look)

@@ -27,6 +27,7 @@ from voile.recognisers.values import (
     looks_like_full_names,
     looks_like_groups,
     looks_like_names,
+    mentions_names,
     share_of,
 )
 from voile.schema.names import fits, without_accents, words_of, words_of_languages
@@ -39,6 +40,7 @@ __all__ = [
     "are_homes",
     "are_initials",
     "are_named",
+    "are_remarks",
     "is_day",
     "may_be_names",
     "of_staff",
@@ -183,8 +185,8 @@ _CLOCK = re.compile(
 """A clock, alone or behind a day; "am" and "오전" may stand before it."""
 _STREET = re.compile(r"(?:[^\W\d_A-Za-z]{2,} ){2,}\d{1,4}")
 _INITIALS = re.compile(r"[^\W\d_]{2,3}|(?:[^\W\d_]\.[ -]{0,2}){1,3}[^\W\d_]\.?")
-_MIXED = re.compile(r"[A-Z][a-z]{0,2}[A-Z][a-z]{1,2}")
-"""Letters of a given and of a family name: "AnLi", "ESu"."""
+_GIVEN_OF_TWO = 3
+"""Letters of a given and of a family name: "AnLi", "ESu", "\u0414\u0418\u043b\u0438"."""
 _CODE_OF_STAFF = re.compile(
     r"(?:[^\W\d_]{0,5}|№)[ ./_-]?\d{2,7}"
     r"|[^\W\d_A-Za-z\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{1,4}"  # there two are a name
@@ -192,7 +194,20 @@ _CODE_OF_STAFF = re.compile(
 _FEW_OF_STAFF = 4
 _INFLECTED = 7
 """Letters of a word from which on the last one or two may be its case: "инспектора"."""
-_OF_ONE = ("id", "ids", "no", "nr", "num", "number")
+_OF_ONE = (
+    "id",
+    "ids",
+    "no",
+    "nr",
+    "num",
+    "number",
+    "numero",
+    "numer",
+    "c",
+    "cislo",
+    "broj",
+    "szam",
+)
 """Words of names of columns whose codes are each of one of the staff, however few they are."""
 _TOLD_BY = 2
 """Words of a column's name that say no more than who: "changed by", "nurse name"."""
@@ -485,9 +500,11 @@ def are_initials(texts: Sequence[str]) -> bool:
     Or the beginnings of two names.
 
     Codes of groups that are known have as many capitals, too.  Two texts may be any.  In small
-    letters many have no vowel, as short words and their abbreviations have.
+    letters many have no vowel, as short words and their abbreviations have, or all are equally
+    long, as words are not; of many texts, four capitals are those of a login.
     """
-    if len(texts) > _SINGLE and share_of(texts, _MIXED.fullmatch) > ALONE:
+    two_names = len(texts) > _SINGLE and share_of(texts, _is_of_two_names) > ALONE
+    if two_names or _are_logins(texts):
         return share_of(texts, _is_of_groups) < _SOME_GROUPS
     if share_of(texts, _INITIALS.fullmatch) <= ALONE:
         return False
@@ -500,9 +517,33 @@ def are_initials(texts: Sequence[str]) -> bool:
         return unspoken >= _UNSPOKEN and share_of(texts, _is_of_groups) < _SOME_GROUPS
     capitals = all(text == text.upper() for text in texts)
     grouped = share_of(texts, _is_of_groups) >= ALONE / 2
-    if grouped or not capitals or all(text == text.swapcase() for text in texts):
+    marks = len(texts) <= _FEW_ANSWERS and set("".join(texts)) <= _MARKS_OF_TESTS
+    if grouped or marks or not capitals or all(text == text.swapcase() for text in texts):
         return False  # in scripts without capitals so many letters are a word, or a whole name
     return len(texts) > _SINGLE and {len(text) for text in texts} in ({2}, {3}, {2, 3})
+
+
+def _are_logins(texts: Sequence[str]) -> bool:
+    """Whether several texts are small letters, or many four capitals, and all equally long."""
+    if len({*map(len, texts)}) != 1 or not all(map(str.isalpha, texts)):
+        return False
+    capitals = len(texts[0]) == _CAPITALS and len(texts) > _FEW_ANSWERS
+    small = len(texts) >= _LOGINS and all(map(str.islower, texts))
+    return small or (capitals and all(map(str.isupper, texts)))
+
+
+_MARKS_OF_TESTS = frozenset("ABCDEF")
+"""Letters of marks: AA, BA, BB."""
+_LOGINS = 6
+"""Words of small letters, from which on it is no chance that all are equally long."""
+_CAPITALS = 4
+
+
+def _is_of_two_names(text: str) -> bool:
+    """Whether a text is the beginnings of a given and of a family name."""
+    found = [place for place, letter in enumerate(text) if letter.isupper()]
+    short = len(found) == 2 and found[0] == 0 and found[1] <= _GIVEN_OF_TWO
+    return short and text.isalpha() and 0 < len(text) - found[1] - 1 <= _GIVEN_OF_TWO
 
 
 def _is_of_groups(text: str) -> bool:
@@ -522,25 +563,60 @@ _LOGIN = re.compile(r"[^\W\d_]{2,6}\d{1,3}|[^\W\d_]{2,3}")
 def of_staff(name: str, texts: Sequence[str]) -> str | None:
     """What values are whose column is called after one of the staff: theirs, and of no group.
 
-    Where the name says nothing but who, words that are none of groups are names, however few.
+    Where the name says nothing but who, words that are none of groups are names, however few; and
+    where it is "name" alone, too.
     """
     words = words_of(name)
+    if len(words) == 1 and words[0] in _NAMED and not looks_like_groups(texts):
+        return "names of persons"
     logins = share_of(texts, _LOGIN.fullmatch) >= ALONE / 2
     by = len(words) > 1 and words[-1] in _BY and share_of(texts, _is_of_groups) < _SOME_GROUPS
     if by and logins:
         return "codes of single persons of the staff"
     inflected = [word[:end] for word in words if len(word) >= _INFLECTED for end in (-1, -2)]
-    if not fits(_staff_words(), [*words, *inflected]):
-        return None
+    return _who(words, texts) if fits(_staff_words(), [*words, *inflected]) else None
+
+
+def _who(words: Sequence[str], texts: Sequence[str]) -> str | None:
+    """What values are under words that mean one of the staff."""
     if looks_like_full_names(texts) and not looks_like_groups(texts):
         return "names of persons"
     if share_of(texts, _CODE_OF_STAFF.fullmatch) > ALONE:
         single = len(texts) > _FEW_OF_STAFF or fits(_OF_ONE, words)
         return "codes of single persons of the staff" if single else None
-    of_groups = share_of(texts, lambda text: bool(group_words() & set(_plain(text).split())))
-    if len(words) > _TOLD_BY or of_groups > _SOME_GROUPS or are_answers(texts):
+    of_groups = sum(bool(group_words() & set(_plain(text).split())) for text in texts)
+    grouped = of_groups > max(1.0, _SOME_GROUPS * len(texts))
+    if len(words) > _TOLD_BY or grouped or are_answers(texts):
         return None
     return "names of persons" if share_of(texts, _may_call) >= ALONE else None
+
+
+_NAMED = frozenset(
+    {"name", "names", "nom", "nombre", "nome", "naam", "namn", "navn", "nimi", "nev", "nume", "ad"}
+    | {"adi", "isim", "jmeno", "meno", "ime", "nazwa", "ten", "nama", "vards", "vardas", "nafn"}
+    | {
+        "\u0438\u043c\u0435",
+        "\u0438\u043c\u044f",
+        "\u0456\u043c\u044f",
+        "\u03bf\u03bd\u03bf\u03bc\u03b1",
+    }
+)
+"""What a column of names is called where nothing says whose they are."""
+
+
+def are_remarks(texts: Sequence[str], *, shared: bool) -> bool:
+    """Whether texts may be remarks about persons: names in some, or words with a capital.
+
+    Where many share each, these tell most by lists, or stand in many sentences: who writes from a
+    list of sentences names a few persons many times.
+    """
+    if not mentions_names(texts):
+        return False
+    told = share_of(texts, lambda text: len(_WORD.findall(text)) >= _SAID) > ALONE / 2
+    return not shared or are_named(texts) or (told and len(texts) > _FEW_ANSWERS)
+
+
+_SAID = 3
 
 
 @cache

@@ -238,8 +238,8 @@ def _details_of(
 
 
 def _sample_of(texts: pl.Series) -> tuple[str, ...]:
-    """Some of the different texts, at even distances."""
-    return tuple(texts.gather_every(1 + len(texts) // SAMPLED))
+    """Some of the different texts without the spaces around them, at even distances."""
+    return tuple(dict.fromkeys(map(str.strip, texts.gather_every(1 + len(texts) // SAMPLED))))
 
 
 def _is_whole(column: pl.Series) -> bool:
