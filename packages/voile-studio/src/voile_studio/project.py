@@ -48,6 +48,7 @@ from voile.ledger import Ledger, SeriesSummary
 from voile.report.words import listed
 from voile.schema.budget import BudgetPlan
 from voile.schema.plan import Plan
+from voile.table.formats.registry import ENDINGS
 from voile_base.durable import replace_private_file
 from voile_base.errors import InputError, RefusedError
 from voile_base.operating_system import is_user
@@ -64,22 +65,7 @@ __all__ = [
 ]
 
 
-_ENDINGS = (
-    ".csv",
-    ".tsv",
-    ".txt",
-    ".parquet",
-    ".arrow",
-    ".feather",
-    ".ipc",
-    ".jsonl",
-    ".ndjson",
-    ".xlsx",
-    ".sav",
-    ".dta",
-    ".sas7bdat",
-    ".gpx",
-)
+_ENDINGS = (".csv", ".tsv", ".txt", ".parquet", ".arrow", ".feather", ".ipc", ".gpx", *ENDINGS)
 _MAPS = (".osm", ".osm.gz", ".osm.bz2", ".pbf", ".graphml", ".geojson")
 """Endings of maps that stand in one file; a table of edges is a table."""
 _DEEPEST = 3

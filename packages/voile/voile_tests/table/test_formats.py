@@ -138,6 +138,37 @@ def test_features_of_maps_are_rows(lines: bool, tmp_path: Path) -> None:
     assert json.loads(frame["geometry"][1]) == line
 
 
+@pytest.mark.parametrize("within", [True, False])
+def test_a_list_of_objects_is_a_table(within: bool, tmp_path: Path) -> None:
+    """Alone or in a document; keys of several types, objects and lists are texts."""
+    rows: list[dict[str, object]] = [
+        {"id": 1, "paid": 2, "day": "2024-02-29", "mixed": 7, "tags": {"a": [1]}},
+        {"id": 2, "paid": 2.5, "day": None, "mixed": "n/a", "late": True},
+    ]
+    file = tmp_path / "table.json"
+    file.write_text(json.dumps({"count": 2, "data": rows, "tags": ["x"]} if within else rows))
+    frame = read_frame(file).frame
+    assert frame.to_dict(as_series=False) == {
+        "id": [1, 2],
+        "paid": [2.0, 2.5],
+        "day": [datetime.date(2024, 2, 29), None],
+        "mixed": ["7", "n/a"],
+        "tags": ['{"a": [1]}', None],
+        "late": [None, True],
+    }
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[1]", "[[]]", "{}", '{"a": [{"b": 1}], "c": [{"d": 1}]}', "[" * 100_000, f"[{SECRET}]"],
+)
+def test_what_is_no_list_of_objects_is_refused(text: str, tmp_path: Path) -> None:
+    """Two lists leave open which of them is the table."""
+    file = tmp_path / "table.json"
+    file.write_text(text)
+    message(file)
+
+
 @pytest.mark.parametrize(
     "text", ["", "[1]", "{}", '{"features": [{"properties": {}}]}', f'{{"features": {SECRET}}}']
 )

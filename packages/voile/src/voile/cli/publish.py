@@ -83,9 +83,9 @@ def _publish_command(
 ) -> None:
     """Make one release of the table INPUT and write it to a new folder.
 
-    INPUT is CSV, Parquet, Arrow IPC, GPX, GeoJSON, JSON lines, a workbook (FILE.xlsx#SHEET), a file
-    of SPSS, Stata or SAS (FILE.sav#labels or #codes), a folder of Parquet files, or a table or a
-    SELECT of a database (sqlite:FILE#TABLE, duckdb:FILE#SELECT ..., postgresql://HOST/NAME#TABLE).
+    INPUT is CSV, Parquet, Arrow IPC, GPX, JSON, GeoJSON, JSON lines, a workbook (FILE.xlsx#SHEET),
+    a file of SPSS, Stata or SAS (FILE.sav#labels or #codes), a folder of Parquet files, or a table
+    or a SELECT of a database (sqlite:FILE#TABLE, duckdb:FILE#SELECT ..., postgresql://HOST/NAME#TABLE).
     INPUT may stand in an object store or on the web (s3://, gs://, abfss://, https://), be a
     pattern of files, a Hive folder, a Delta or an Iceberg table (delta:PLACE,
     iceberg:CATALOGUE/NAMESPACE.TABLE), and the release may be put to s3:// and abfss://.

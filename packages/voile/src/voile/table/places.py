@@ -252,8 +252,8 @@ _BINARY_SUFFIXES = {
     **dict.fromkeys((".arrow", ".arrows", ".ipc", ".feather"), "Arrow IPC"),
 }
 _SUPPORTED = (
-    "CSV, Parquet, Arrow IPC, GPX, GeoJSON, JSON lines, a workbook, a file of SPSS, Stata or SAS, "
-    "or a folder of Parquet files"
+    "CSV, Parquet, Arrow IPC, GPX, JSON, GeoJSON, JSON lines, a workbook, a file of SPSS, Stata or "
+    "SAS, or a folder of Parquet files"
 )
 
 
@@ -311,12 +311,6 @@ def readable(path: Path) -> Iterator[None]:
 
 
 def _unknown_suffix(path: Path) -> TableError:
-    if path.suffix.lower() == ".json":
-        return TableError(
-            f"{path}: files named .json are not read; JSON is read with one record a line, in a "
-            "file named .jsonl. Write an array as lines, for example with: "
-            f"jq -c '.[]' {path.name} > {path.stem}.jsonl"
-        )
     return TableError(
         f"{path}: files named {path.suffix.lower()} are not known; save the table as {_SUPPORTED} "
         "(a CSV file needs a name that ends in .csv, .tsv or .txt)"

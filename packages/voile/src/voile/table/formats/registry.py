@@ -127,7 +127,7 @@ class FileFormat(Protocol):
 
 _OWN = {
     "jsonl": "voile.table.formats.statistics:JsonLines",
-    "geojson": "voile.table.formats.statistics:GeoJson",
+    "json": "voile.table.formats.statistics:JsonRecords",
     "xlsx": "voile.table.formats.excel:Excel",
     "sav": "voile.table.formats.statistics:Spss",
     "dta": "voile.table.formats.statistics:Stata",
@@ -145,7 +145,7 @@ ENDINGS = {
     **dict.fromkeys((".jsonl", ".ndjson"), "jsonl"),
     **dict.fromkeys((".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"), "xlsx"),
     **dict.fromkeys((".sav", ".zsav"), "sav"),
-    ".geojson": "geojson",
+    **dict.fromkeys((".json", ".geojson"), "json"),
     ".dta": "dta",
     ".sas7bdat": "sas",
     ".xpt": "xpt",

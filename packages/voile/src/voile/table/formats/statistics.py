@@ -24,9 +24,12 @@ JSON lines: each line an object, whose keys are columns
 Types are those of all lines together; an object that lacks a key has a missing value there.  JSON
 has no dates: texts that are all ISO 8601 of one kind are dates, instants or times.
 
-GeoJSON (RFC 7946): each feature a row, its properties the columns
-------------------------------------------------------------------
-Points are ``longitude`` and ``latitude``, in degrees; other geometries are one text ``geometry``.
+JSON: a list of objects, each a row; or GeoJSON (RFC 7946), each feature a row
+------------------------------------------------------------------------------
+A list stands alone or is the one list of objects that a document holds, as programs put their
+records into ``data``; what else stands beside it is left behind.  A key whose values are of several
+types is a column of texts.  Of a feature the properties are the columns.  Points are ``longitude``
+and ``latitude``, in degrees; other geometries are one text ``geometry``.
 A feature's own ``id`` is a column where no property is called so; values that are objects or lists
 are texts in JSON.  It is read, and not written.
 
@@ -50,7 +53,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, cast
 
 import polars as pl
 
@@ -63,8 +66,8 @@ from voile_base.values import Document, Json
 
 __all__ = [
     "GPX_COLUMNS",
-    "GeoJson",
     "JsonLines",
+    "JsonRecords",
     "Sas",
     "SasTransport",
     "Spss",
@@ -334,27 +337,28 @@ def _of_json(file: Path, frame: pl.DataFrame, columns: Collection[str] | None) -
     return Whole(pl.DataFrame([_calendar_of_texts(frame[name]) for name in wanted]), names)
 
 
-_NO_FEATURES = (TypeError, LookupError, AttributeError)
+_NO_RECORDS = (TypeError, LookupError, AttributeError)
 """What a document raises that is built in another way."""
 
 
-class GeoJson:
+class JsonRecords:
     """See ``registry.FileFormat``."""
 
-    unwritten: ClassVar[str] = "GeoJSON files cannot be written; choose another format"
+    unwritten: ClassVar[str] = (
+        "JSON files are read and not written; choose jsonl, or another format"
+    )
 
     def read(self, file: Path, part: str | None, columns: Collection[str] | None) -> Whole:
-        """All features of a collection, or of a list of lines with one each."""
+        """All records of a list, or all features of a collection, or those of a line each."""
         if part is not None:
-            raise TableError(f"{file}: GeoJSON has no parts; leave out #{part}")
+            raise TableError(f"{file}: JSON has no parts; leave out #{part}")
         try:
-            rows = [_row_of(feature) for feature in _features(file.read_text("utf-8-sig"))]
-            frame = pl.DataFrame(rows, infer_schema_length=None)
-        except (pl.exceptions.PolarsError, ValueError, *_NO_FEATURES) as fault:
+            frame = _frame_of(_records(file.read_text("utf-8-sig")))
+        except (pl.exceptions.PolarsError, ValueError, RecursionError, *_NO_RECORDS) as fault:
             refuse_out_of_memory(fault)
             raise TableError(
-                f"{file}: it is no GeoJSON collection of features whose properties have values of "
-                "one type each; write the file again from its source"
+                f"{file}: it is neither a list of JSON objects nor a GeoJSON collection of "
+                "features; write the file again from its source"
             ) from None
         return _of_json(file, frame, columns)
 
@@ -368,32 +372,67 @@ class GeoJson:
         raise InputError(self.unwritten)
 
 
-def _features(text: str) -> list[Document]:
-    """The features of a document, or of one a line (RFC 8142 without separators)."""
+def _frame_of(records: Sequence[Document]) -> pl.DataFrame:
+    """Records as rows; a key whose values are of several types has their texts."""
+    names = dict.fromkeys(name for each in records for name in each)
+    return pl.DataFrame({name: _column([each.get(name) for each in records]) for name in names})
+
+
+def _column(values: Sequence[object]) -> pl.Series:
+    cells = [
+        json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value
+        for value in values
+    ]
+    kinds = {type(value) for value in cells} - {type(None)}
+    if len(kinds) > 1 and kinds != {int, float}:
+        cells = [one if one is None or isinstance(one, str) else json.dumps(one) for one in cells]
+    if kinds == {int, float}:
+        return pl.Series(cells, dtype=pl.Float64, strict=False)
+    return pl.Series(cells)
+
+
+def _records(text: str) -> list[Document]:
+    """The records of a document, or of one a line (RFC 8142 without separators)."""
     try:
-        whole = json.loads(text)
+        whole: object = json.loads(text)
     except json.JSONDecodeError:
         lines = (line.lstrip("\x1e") for line in text.splitlines())
-        whole = {"features": [json.loads(line) for line in lines if line]}
-    found = [whole] if whole.get("type") == "Feature" else whole["features"]
-    return [*found]
+        whole = [json.loads(line) for line in lines if line]
+    if isinstance(whole, dict) and "features" in whole:
+        return [_row_of(each) for each in whole["features"]]
+    if isinstance(whole, dict):
+        whole = [whole] if whole.get("type") == "Feature" else _one_list(whole)
+    records = cast("list[Document]", whole)
+    if not all(isinstance(each, dict) for each in records):
+        raise TypeError
+    return [_row_of(each) if _is_feature(each) else each for each in records]
+
+
+def _one_list(document: Document) -> list[Document]:
+    """The one list of objects that a document holds."""
+    found = [
+        each
+        for each in document.values()
+        if isinstance(each, list) and each and all(isinstance(one, dict) for one in each)
+    ]
+    (records,) = found
+    return records
+
+
+def _is_feature(record: Document) -> bool:
+    return record.get("type") == "Feature" and "geometry" in record
 
 
 def _row_of(feature: Document) -> dict[str, object]:
     """A feature as a row."""
     properties: Document = feature.get("properties") or {}
-    row = {name: _cell(value) for name, value in properties.items()}
-    if "id" in feature:
-        row.setdefault("id", _cell(feature["id"]))
+    row = {"id": feature["id"]} if "id" in feature else {}
+    row |= properties
     geometry = feature["geometry"]
     if geometry is not None and geometry["type"] == "Point":
         longitude, latitude = geometry["coordinates"][:2]
         return {**row, "longitude": float(longitude), "latitude": float(latitude)}
     return {**row, "geometry": None if geometry is None else json.dumps(geometry)}
-
-
-def _cell(value: object) -> object:
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value
 
 
 GPX_COLUMNS = ("trip", "time", "latitude", "longitude")
