@@ -168,6 +168,37 @@ def ended(project: Project, number: int, said: dict[str, object], found: object)
 
 
 @pytest.mark.slow
+def test_what_a_person_knows_to_be_untrue_is_accepted_with_the_reason(project: Project) -> None:
+    """In the words of whoever accepts it, which are neither a confirmation nor ticked again."""
+    says = next(one.says for one in read_ticks(_ticks_of(project)) if one.says != UNPUBLISHED)
+    visitor, place = Visitor(project.start.folder), "/p/people/releases/002/assumptions"
+    known = "every former employer knows the day of leaving"
+    refused = visitor.post(place, asked=says, knowing=known)
+    assert (refused.status_code, known in html.unescape(refused.text)) == (400, True)
+    answer = visitor.post(place, asked=says, knowing=f" {known} ", by="officer")
+    assert answer.status_code == 200
+    assert ticked(project) == {says: f"officer, knowing that {known}"}
+    (statement,) = (
+        one
+        for one in statements_of(project, _second(project), read_ticks(_ticks_of(project)))
+        if one.says == says
+    )
+    ruling = {"kind": "assumptions", "asks": says, "passed": True, "why": ""}
+    assert (statement.is_settled, label_of(ruling, [statement])) == (True, "accepted")
+    assert known in html.unescape(visitor.get("/p/people/evidence").text)
+    visitor.post(place, asked=says, knowing="", ticked=says, by="officer")
+    assert ticked(project) == {says: "officer"}
+
+
+def _second(project: Project) -> Path:
+    return project.folder / "releases" / "002"
+
+
+def _ticks_of(project: Project) -> Path:
+    return _second(project) / "private" / ASSUMPTIONS
+
+
+@pytest.mark.slow
 def test_what_was_made_of_this_plan_already_is_told_beside_the_button(project: Project) -> None:
     """And what is lost of each column stands beside each release, before it is signed."""
     project.keep_plan(PLAN)

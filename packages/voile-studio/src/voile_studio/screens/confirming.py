@@ -15,7 +15,7 @@ its plan says so.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -71,6 +71,11 @@ class AskedStatement:
     """What Studio knows to be otherwise, a clause; empty: nothing."""
     is_refused: bool
     """Whether no tick is taken while the contradiction stands."""
+
+    @property
+    def knowing(self) -> str:
+        """What the person said is not so, a clause; empty where it was confirmed."""
+        return "" if self.contradiction else self.by.partition(KNOWING)[2]
 
     @property
     def is_settled(self) -> bool:
@@ -285,10 +290,11 @@ def _plans_tried(project: Project, purpose: str) -> int:
 
 
 def keep_ticks(
-    project: Project, folder: Path, asked: Collection[str], ticked: Collection[str], by: str
+    project: Project, folder: Path, asked: Mapping[str, str], ticked: Collection[str], by: str
 ) -> None:
     """Write down what a role has made sure of, and what it has not, of what a page has asked.
 
+    ``asked`` gives for each statement what the role says is not so; empty where it confirms it.
     Raises ``RefusedError`` where the release is signed, and ``InputError`` where no role is named
     or a statement is ticked that the project contradicts.
     """
@@ -303,16 +309,18 @@ def keep_ticks(
     if ticked and not by:
         msg = "say in which role you have made sure of it, for example data protection officer"
         raise InputError(msg)
-    known = {one.says: one for one in statements_of(project, folder, ticks)}
+    statements = {one.says: one for one in statements_of(project, folder, ticks)}
     document = tomlkit.parse(path.read_text(encoding="utf-8"))
     for one in document["assumption"]:
-        statement, now = known[one["says"]], one["says"] in ticked
+        statement, now = statements[one["says"]], one["says"] in ticked
         if now and statement.is_refused:
             msg = f"this cannot be confirmed, since {statement.contradiction}"
             raise InputError(msg)
         if now or one["says"] in asked or statement.is_refused:
-            said = f"{by}{KNOWING}{statement.contradiction}" if statement.contradiction else by
-            if now != statement.ticked or (now and not statement.is_settled):
+            known = statement.contradiction or asked.get(one["says"], statement.knowing)
+            said = f"{by}{KNOWING}{known}" if known else by
+            told = known != (statement.contradiction or statement.knowing)
+            if now != statement.ticked or (now and (told or not statement.is_settled)):
                 one["ticked"], one["by"] = now, said if now else ""
     replace_private_file(path, tomlkit.dumps(document))
 
@@ -325,7 +333,7 @@ def label_of(ruling: Document, statements: Sequence[AskedStatement]) -> str:
             return "contradicted"
         if not ruling["passed"]:
             return "not confirmed"
-        limit = asked is not None and (asked.is_limit or asked.contradiction)
+        limit = asked is not None and (asked.is_limit or asked.contradiction or asked.knowing)
         return "accepted" if limit else "confirmed"
     if ruling.get("waived"):
         return "waived"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Annotated
 
@@ -171,16 +172,22 @@ def _add_confirmations(router: APIRouter, pages: Pages) -> None:
         form = await request.form(max_files=0, max_fields=_MOST)
         project = pages.project(name)
         folder = project.release(release)
-        asked, ticked = ({str(one) for one in form.getlist(key)} for key in ("asked", "ticked"))
+        said, given = (map(str, form.getlist(key)) for key in ("asked", "knowing"))
+        asked = {
+            one: " ".join(words.split()) for one, words in zip_longest(said, given, fillvalue="")
+        }
+        ticked = {str(one) for one in form.getlist("ticked")} | {one for one in asked if asked[one]}
         if form.get("as_before"):
             before = confirmed_before(project, folder, asked_statements(project, folder))
             ticked |= set(before[2]) if before else set()
-            shown = {"release": release, "message": "", "ticked": ticked}
+            shown = {"release": release, "message": "", "ticked": ticked, "knowing": asked}
             return pages.show("evidence.html", project, **_evidence_page(project, shown))
         try:
             keep_ticks(project, folder, asked, ticked, str(form.get("by", "")).strip())
         except InputError as error:
-            refused = {"release": release, "message": str(error), "ticked": ticked}
+            refused = {
+                "release": release, "message": str(error), "ticked": ticked, "knowing": asked
+            }  # fmt: skip
             return pages.show(
                 "evidence.html", project, status=400, **_evidence_page(project, refused)
             )
