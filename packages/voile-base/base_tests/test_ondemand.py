@@ -197,6 +197,26 @@ def test_what_a_class_says_itself_stays_beside_what_is_compiled_later():
         assert behave(ours(3)) == behave(theirs(3))
 
 
+def test_hashes_are_those_of_the_standard_library():
+    """Of the fields that are compared, or that are said to be hashed, in their order."""
+
+    def made_by(decorate):
+        @decorate(frozen=True)
+        class Parcel:
+            weight: int
+            tags: list = field(default_factory=list, compare=False)
+            name: str = field(default="a", hash=False)
+            size: tuple = (1, 2)
+
+        return Parcel
+
+    ours, theirs = made_by(dataclass), made_by(standard)
+    assert hash(ours(4)) == hash(theirs(4)) == hash(ours(4, [1], "b"))
+    assert hash(dataclass(frozen=True)(type("Empty", (), {}))()) == hash(())
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(ours(4, size=[]))
+
+
 def slotted(decorate, **options):
     """A class with two fields and no room for others."""
 

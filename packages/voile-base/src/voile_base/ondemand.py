@@ -33,6 +33,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
+from operator import attrgetter
 from types import CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -241,7 +242,7 @@ def _compiling(name: str, cls: type, twin: Callable[[], type]) -> Callable[..., 
 
     def method(self: object, /, *arguments: Any, **named: Any) -> Any:
         if not compiled:
-            own = _constructor(cls) if name == "__init__" else None
+            own = _ALONE[name](cls) if name in _ALONE else None
             compiled.append(own or getattr(twin(), name))
         if vars(cls)[name] is method:  # a decorator may have wrapped it
             setattr(cls, name, compiled[0])
@@ -284,6 +285,29 @@ def _constructor(cls: type) -> FunctionType | None:
     made.__qualname__ = f"{cls.__qualname__}.__init__"
     made.__annotations__ = {**{field.name: field.type for field in own}, "return": None}
     return made
+
+
+def _hashing(cls: type) -> Callable[..., int]:
+    """``__hash__`` of a class, of the values of its fields, without compiling any other method.
+
+    Types that are told apart by what marks them hash a mark of a dozen classes.
+    """
+    fields = dataclasses.fields(cls)
+    names = tuple(f.name for f in fields if (f.compare if f.hash is None else f.hash))
+    many = attrgetter(*names) if len(names) > 1 else None
+
+    def method(self: object) -> int:
+        return hash(many(self) if many else tuple([getattr(self, name) for name in names]))
+
+    method.__name__, method.__qualname__ = "__hash__", f"{cls.__qualname__}.__hash__"
+    return method
+
+
+_ALONE: dict[str, Callable[[type], Callable[..., Any] | None]] = {
+    "__init__": _constructor,
+    "__hash__": _hashing,
+}
+"""Methods that can be made without the others of their class."""
 
 
 def _freeze(cls: type, slots: bool) -> None:
