@@ -303,7 +303,7 @@ def _hashing(cls: type) -> Callable[..., int]:
     return method
 
 
-_ALONE: dict[str, Callable[[type], Callable[..., Any] | None]] = {
+_ALONE: dict[str, Callable[[type], Callable[..., object] | None]] = {
     "__init__": _constructor,
     "__hash__": _hashing,
 }

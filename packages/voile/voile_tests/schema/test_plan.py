@@ -14,6 +14,7 @@ from voile.schema.numbers import ExactNumbers
 from voile.schema.plan import ColumnPlan, Method, Plan, parse_plan, read_plan
 from voile.schema.roles import Roles
 from voile_base.errors import PlanError
+from voile_base.values.value import adapter
 
 PLAN = """
 nulls = "category"
@@ -250,3 +251,14 @@ def test_binding_names_the_missing_column_and_the_nearest() -> None:
         Plan(Roles(sensitive=("salery",))).bind(["age", "salary"])
     with pytest.raises(PlanError, match=r"columns\.agee.*'age'"):
         Plan(Roles(), columns={"agee": ColumnPlan()}).bind(["age", "salary"])
+
+
+def test_a_plan_checks_intervals_only_where_it_states_them() -> None:
+    """A column without them has no schema made of them, which is half of that of all its keys."""
+    document = {"roles": {"quasi_identifiers": ["age"]}, "columns": {"age": {"type": "text"}}}
+    adapter.cache_clear()
+    parse_plan(document)
+    made = adapter.cache_info().currsize
+    document["columns"]["age"] = {"intervals": {"widths": [5]}}
+    assert parse_plan(document).columns["age"].hierarchy == Intervals((Decimal(5),))
+    assert adapter.cache_info().currsize == made + 1

@@ -60,15 +60,13 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
-    GetCoreSchemaHandler,
-    GetJsonSchemaHandler,
     Strict,
     model_validator,
 )
-from pydantic_core import PydanticCustomError, core_schema
+from pydantic_core import PydanticCustomError
 
 from voile.schema.budget import BudgetPlan
-from voile.schema.hierarchy.declared import Hierarchy, HierarchyKeys, plain
+from voile.schema.hierarchy.declared import Hierarchy, HierarchyKeys, WhenMet, plain
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
 from voile.schema.hierarchy.ranges import DateFormat, Ranks
 from voile.schema.layout import USUAL, InputLayout
@@ -79,7 +77,7 @@ from voile.schema.trajectory import TrajectoryColumns
 from voile_base.errors import PlanError, nearest
 from voile_base.ondemand import dataclass, pattern_on_demand
 from voile_base.values import Document, of_valid
-from voile_base.values.value import Exact, Says, Several, Value, adapter, checked, read
+from voile_base.values.value import Exact, Says, Several, Value, checked, read
 
 __all__ = [
     "ASKS",
@@ -205,30 +203,6 @@ def _day(edge: object) -> object:
         return date.fromisoformat(edge) if isinstance(edge, str) else edge
     except ValueError:
         return edge
-
-
-@dataclass(frozen=True)
-class _WhenMet:
-    """Marks a class whose schema is made when a table of it is read; most plans have few tables."""
-
-    kind: object
-
-    def __get_pydantic_core_schema__(
-        self, source: object, handler: GetCoreSchemaHandler
-    ) -> core_schema.CoreSchema:
-        del source, handler  # which would make the schema now
-        return core_schema.no_info_plain_validator_function(self._read)
-
-    def __get_pydantic_json_schema__(
-        self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
-    ) -> Document:
-        del schema
-        return handler(adapter(self.kind).core_schema)
-
-    def _read(self, held: object) -> object:
-        if isinstance(self.kind, type) and isinstance(held, self.kind):
-            return held
-        return adapter(self.kind).validate_python(held)
 
 
 Edge = Annotated[Exact | date, BeforeValidator(_day, json_schema_input_type=int | float | str)]
@@ -381,23 +355,23 @@ class PlanStep:
 class Plan:
     """Everything a custodian decided."""
 
-    roles: Annotated[Roles, _WhenMet(Roles)]
+    roles: Annotated[Roles, WhenMet(Roles)]
     method: Method | None = None
     """None: a plan that is only good for inspecting."""
     steps: tuple[PlanStep, ...] = ()
     """What is done before the method, and after it, in this order."""
     nulls: Nulls = "refuse"
     missing: Several[str] = ()
-    columns: Mapping[str, Annotated[ColumnPlan, _WhenMet(ColumnPlan)]] = field(default_factory=dict)
-    budget: Annotated[BudgetPlan, _WhenMet(BudgetPlan)] | None = None
+    columns: Mapping[str, Annotated[ColumnPlan, WhenMet(ColumnPlan)]] = field(default_factory=dict)
+    budget: Annotated[BudgetPlan, WhenMet(BudgetPlan)] | None = None
     """None: what releases spend is not accounted."""
-    trajectory: Annotated[TrajectoryColumns, _WhenMet(TrajectoryColumns)] | None = None
+    trajectory: Annotated[TrajectoryColumns, WhenMet(TrajectoryColumns)] | None = None
     """None: the rows are not reports of trips."""
-    tables: tuple[Annotated[TablePlan, _WhenMet(TablePlan)], ...] = ()
+    tables: tuple[Annotated[TablePlan, WhenMet(TablePlan)], ...] = ()
     """Tables of counts and sums, for ``voile table``."""
-    protection: Annotated[Protection, _WhenMet(Protection)] | None = None
+    protection: Annotated[Protection, WhenMet(Protection)] | None = None
     """What protects their cells."""
-    input: Annotated[InputLayout, _WhenMet(InputLayout)] = USUAL
+    input: Annotated[InputLayout, WhenMet(InputLayout)] = USUAL
     """How the table is laid out in its file."""
     accept_questions: bool = False
     """Whether it may be published though questions are open."""
@@ -644,11 +618,11 @@ class PlanDocument(Value):
     nulls: Nulls = "refuse"
     missing: Annotated[Several[str], Says('a list of texts, for example ["?"]')] = ()
     accept_questions: bool = False
-    input: Annotated[InputLayout, _WhenMet(InputLayout)] = USUAL
+    input: Annotated[InputLayout, WhenMet(InputLayout)] = USUAL
     roles: RolesTable = Field(default_factory=RolesTable)
-    columns: dict[str, Annotated[ColumnTable, _WhenMet(ColumnTable)]] = Field(default_factory=dict)
+    columns: dict[str, Annotated[ColumnTable, WhenMet(ColumnTable)]] = Field(default_factory=dict)
     method: MethodTable | None = None
     steps: Several[StepTable] = ()
-    budget: Annotated[BudgetPlan, _WhenMet(BudgetPlan)] | None = None
-    tables: Several[Annotated[TablePlan, _WhenMet(TablePlan)]] = ()
-    protection: Annotated[Protection, _WhenMet(Protection)] | None = None
+    budget: Annotated[BudgetPlan, WhenMet(BudgetPlan)] | None = None
+    tables: Several[Annotated[TablePlan, WhenMet(TablePlan)]] = ()
+    protection: Annotated[Protection, WhenMet(Protection)] | None = None

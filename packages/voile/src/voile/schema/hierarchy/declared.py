@@ -22,7 +22,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic_core import core_schema
 
 from voile.schema.hierarchy.forms import Postcodes, PostcodeSystem, WrittenDays, YearAt
 from voile.schema.hierarchy.generalized import SMALLEST_SHARE, BoundHierarchy, DistinctValues, Level
@@ -30,13 +31,14 @@ from voile.schema.hierarchy.ranges import Dates, Intervals, Kept, Periods, Prefi
 from voile.schema.hierarchy.taxonomy import CODE_LISTS, CodeList, CodeListName, Taxonomy
 from voile_base.errors import PlanError
 from voile_base.ondemand import dataclass
-from voile_base.values import Json
-from voile_base.values.value import Says, checked
+from voile_base.values import Document, Json
+from voile_base.values.value import Says, adapter, checked
 
 __all__ = [
     "HIERARCHY_KEYS",
     "Hierarchy",
     "HierarchyKeys",
+    "WhenMet",
     "plain",
 ]
 
@@ -59,6 +61,30 @@ def plain(
     return BoundHierarchy.of_levels(column, values, [Level.as_they_are(count, share), top], share)
 
 
+@dataclass(frozen=True)
+class WhenMet:
+    """Marks a class whose schema is made when a table of it is read; most plans have few tables."""
+
+    kind: object
+
+    def __get_pydantic_core_schema__(
+        self, source: object, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        del source, handler  # which would make the schema now
+        return core_schema.no_info_plain_validator_function(self._read)
+
+    def __get_pydantic_json_schema__(
+        self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> Document:
+        del schema
+        return handler(adapter(self.kind).core_schema)
+
+    def _read(self, held: object) -> object:
+        if isinstance(self.kind, type) and isinstance(held, self.kind):
+            return held
+        return adapter(self.kind).validate_python(held)
+
+
 @checked(PlanError)
 @dataclass(frozen=True)
 class HierarchyKeys:
@@ -66,7 +92,7 @@ class HierarchyKeys:
 
     hierarchy: FileName | None = None
     tree: Annotated[FileName | Json | None, Says("the name of a file, or a table of groups")] = None
-    intervals: Intervals | None = None
+    intervals: Annotated[Intervals, WhenMet(Intervals)] | None = None
     prefix: Kept | None = None
     dates: Periods | None = None
     postcode: PostcodeSystem | None = None
