@@ -129,6 +129,28 @@ k = 5
 """
 
 
+def test_no_k_is_advised_against_a_column_that_no_group_hides() -> None:
+    """Who is singled out by values of their own of a column needs the column hidden or gone."""
+    asks = ThreeRisks(name="singling out", most=Decimal("0.3"))
+    counted = [risk("singling out", of="predicates of one column")]
+    (ruling,) = asks.rulings(case(risks=counted, unhidden=("pay",)), ())
+    assert remedy_text(ruling, {"k": 11}) == (
+        "'pay' is published unchanged, and many rows have a value of their own there, which no k "
+        "hides: in the plan give it the role quasi-identifier, or leave it out"
+    )
+    assert remedies(ruling, {"k": 11}) == ()
+    (grouped,) = asks.rulings(case(risks=counted), ())
+    assert [one.text for one in remedies(grouped, {"k": 11})] == ["k = 22"]
+
+
+def test_no_k_is_advised_where_the_figure_passes_and_its_interval_does_not() -> None:
+    """More people make the interval narrower."""
+    near = {"value": -0.09, "low": -0.9, "high": 0.35, "side": "most"}
+    told = remedy_text(unmet("risk", 0.3, "inference", **near), {"k": 20})
+    assert "more people make the interval narrower" in told
+    assert "k =" not in told
+
+
 def policy(*criteria: str) -> StatedPolicy:
     """Of the lines of criteria."""
     text = 'name = "p"\n' + "".join(f"[[criteria]]\n{one}\n" for one in criteria)
@@ -187,7 +209,14 @@ def rate(value: float | None, low: float | None = None, high: float | None = Non
 
 def case(**said: Any) -> Any:
     """A case with nothing but this."""
-    nothing = {"attacks": (), "risks": (), "measures": (), "claims": (), "skipped": {}}
+    nothing = {
+        "attacks": (),
+        "risks": (),
+        "measures": (),
+        "claims": (),
+        "skipped": {},
+        "unhidden": (),
+    }
     return SimpleNamespace(**{**nothing, "record": None, "is_measured": False, **said})
 
 

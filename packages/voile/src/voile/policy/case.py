@@ -26,6 +26,7 @@ from voile.release.folder import BESIDE, DOCUMENT, SIGNATURES, digest_of, releas
 from voile.release.recounting import read_recounted
 from voile.release.release import Release
 from voile.schema.names import meaning_of
+from voile.schema.persons import FEW_PERSONS, TELLING
 from voile.study.documents import read_record
 from voile.study.original import fingerprint
 from voile.study.record import AttackDocument, MeasureDocument, RiskDocument, StudyRecord
@@ -203,6 +204,24 @@ class Case:
         Raises ``RefusedError`` where it is not what it claims, ``TableError`` where it is none.
         """
         return None if self.document is None else read_recounted(self.data)
+
+    @cached_property
+    def unhidden(self) -> tuple[str, ...]:
+        """Columns that a release shows unchanged, of which many rows have a value of their own.
+
+        No group hides them: none is a quasi-identifier.  None of a file of another make.
+        """
+        release = self.release
+        if release is None:
+            return ()
+        grouped = release.roles.get("quasi_identifiers", ())
+        many = max(FEW_PERSONS, TELLING * release.table.rows)
+        unchanged = (
+            name
+            for name, shown in release.disclosure.columns.items()
+            if shown.kind == "exact" and name not in grouped and name in release.table.columns
+        )
+        return tuple(name for name in unchanged if len(release.table.count([name]).rows) > many)
 
     @property
     def claims(self) -> Sequence[Claim]:

@@ -188,7 +188,7 @@ def remedies(ruling: Ruling, parameters: Document | None) -> tuple[PlanChange, .
     ``parameters`` are those of the plan; None of a file of another make.  None where no parameter
     of a method does.
     """
-    if ruling.limit is None or parameters is None:
+    if ruling.limit is None or parameters is None or ruling.unhidden:
         return ()
     k, limit = int(parameters.get("k", 2)), ruling.limit
     remedy = _REMEDIES.get(ruling.subject) or _REMEDIES.get(ruling.kind, _none)
@@ -294,8 +294,12 @@ def remedy_text(ruling: Ruling, parameters: Document | None) -> str:
         said = "count it first, as said"
     if said is not None:
         return said
+    if ruling.unhidden:
+        return _unhidden_text(ruling.unhidden)
     if parameters is None:
         return "make a release of the original by a plan, which voile choose finds"
+    if ruling.kind in _OF_PEOPLE and ruling.told == "STRADDLES":
+        return _NARROWER
     found = remedies(ruling, parameters)
     if not found:
         return "no parameter of this method meets it; choose another method, or leave columns out"
@@ -303,6 +307,23 @@ def remedy_text(ruling: Ruling, parameters: Document | None) -> str:
     return f"try {told}; voile choose tells whether it is enough"
 
 
+def _unhidden_text(columns: Sequence[str]) -> str:
+    """What hides columns of which many rows have a value of their own."""
+    several = len(columns) > 1
+    return (
+        f"{', '.join(map(repr, columns))} {'are' if several else 'is'} published unchanged, and "
+        "many rows have a value of their own there, which no k hides: in the plan give "
+        f"{'them' if several else 'it'} the role quasi-identifier, or leave "
+        f"{'them' if several else 'it'} out"
+    )
+
+
+_OF_PEOPLE = frozenset({"risk", "worst-off"})
+"""Kinds of criteria whose intervals are narrower where there are more people."""
+_NARROWER = (
+    "the figure passes and its interval does not: more people make the interval narrower; else "
+    "leave the column out"
+)
 _CONFIRMED = "confirm it in assumptions.toml, if it holds"
 _WITHOUT_PARAMETERS: Mapping[str, str] = {
     **dict.fromkeys(HUMAN, _CONFIRMED),

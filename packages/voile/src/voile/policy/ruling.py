@@ -60,6 +60,7 @@ __all__ = [
     "ASSUMPTIONS",
     "CONFIRMED",
     "KNOWING",
+    "SINGLING_OUT",
     "MeasuredFigure",
     "NotCounted",
     "Ruling",
@@ -78,6 +79,8 @@ Limit = Annotated[float, Field(allow_inf_nan=False)]
 
 CONFIRMED = frozenset({"assumptions", "question", "unexamined", "recipient"})
 """Kinds of criteria that a person confirms with a tick."""
+SINGLING_OUT = "singling out"
+"""The risk whose columns are its predicates, and then those that no group hides."""
 
 
 class NotCounted(str):
@@ -165,6 +168,11 @@ class Ruling:
         assert self.limit is not None
         within = self.value <= self.limit if self.side == "most" else self.value >= self.limit
         return "STRADDLES" if within else "FAIL"
+
+    @property
+    def unhidden(self) -> tuple[str, ...]:
+        """Columns by which people are singled out whatever their groups are; see ``Case``."""
+        return self.columns[1:] if self.subject == SINGLING_OUT else ()
 
     @property
     def figure(self) -> str:

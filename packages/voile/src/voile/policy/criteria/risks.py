@@ -17,6 +17,7 @@ figure is that of the worst of the sets that somebody outside plausibly knows, w
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 from typing import Annotated, Literal
 
@@ -32,7 +33,7 @@ from voile.audit.record import (
 )
 from voile.policy.case import Case
 from voile.policy.criteria import PolicyCriterion, Share
-from voile.policy.ruling import MeasuredFigure, NotCounted, Ruling, Tick
+from voile.policy.ruling import SINGLING_OUT, MeasuredFigure, NotCounted, Ruling, Tick
 from voile.study.record import EstimateDocument, ExcessDocument, RiskDocument
 
 __all__ = ["CONTROL_VOID", "Copies", "ReIdentified", "ThreeRisks", "WorstOff"]
@@ -62,6 +63,8 @@ class ThreeRisks(PolicyCriterion):
         for one in found:
             void = isinstance(case.record, AuditRecord) and case.record.control_void
             figure = CONTROL_VOID if void else self._found(one)
+            if isinstance(figure, MeasuredFigure) and self.name == SINGLING_OUT:
+                figure = replace(figure, columns=(*figure.columns, *case.unhidden))
             yield Ruling.at_most(self.kind, asks, figure, float(self.most), self.name)
         if not found:
             reason = case.skipped.get(self.name) or case.skipped.get("three risks")
