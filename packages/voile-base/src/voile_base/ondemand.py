@@ -15,9 +15,8 @@ name one module.  Compiled loops have ``voile_base.compiled``.
 
 A ``dataclass`` of this module has its methods compiled when the first of them is called.  That of
 the standard library compiles six for each class as soon as a module is loaded, .3 to .5 ms a class:
-a small release loads 300 of them, makes objects of 60, and spent a sixth of its time there.  A
-command has those of some libraries made so, too, which are 80 more.  What ``pattern_on_demand``
-gives is compiled when it is used.
+a small release loads 300 of them, makes objects of 60, and spent a sixth of its time there.  What
+``pattern_on_demand`` gives is compiled when it is used, too.
 
 Whether pictures can be drawn: matplotlib is an extra, and slow to load.
 """
@@ -29,7 +28,7 @@ import gc
 import re
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
@@ -51,9 +50,6 @@ __all__ = [
 
 
 _own_process = threading.Event()
-_STANDARD = dataclasses.dataclass
-_LIBRARIES = frozenset({"annotated_types", "polars", "pydantic"})
-"""Those whose data classes a command has compiled when they are called."""
 
 
 class _OnDemand:
@@ -75,18 +71,13 @@ def on_demand(name: str) -> Any:
 
 
 def loaded(name: str) -> ModuleType:
-    """A module, imported now; a command leaves what it brings out of searches for garbage.
-
-    Data classes of some libraries are then made as those of this module are.
-    """
+    """A module, imported now; a command leaves what it brings out of searches for garbage."""
     if name in sys.modules or not (_own_process.is_set() and gc.isenabled()):
         return import_module(name)
     gc.disable()
-    vars(dataclasses)["dataclass"] = _of_library
     try:
         return import_module(name)
     finally:
-        vars(dataclasses)["dataclass"] = _STANDARD
         gc.freeze()
         gc.enable()
 
@@ -134,8 +125,6 @@ def require_plotting(what: str = "a picture", install: str = "voile-base[plot]")
 if TYPE_CHECKING:
     from dataclasses import dataclass
     from re import compile as pattern_on_demand
-
-    _of_library = dataclass
 else:
 
     class _Pattern:
@@ -160,36 +149,27 @@ else:
 
         Options, fields, equality, hashes, texts, errors and pickles are those of the standard
         library.  Classes that inherit from a data class, say how they are compared, or have other
-        options than ``frozen``, ``eq`` and ``slots`` are made by it at once.
+        options than ``frozen`` and ``eq`` are made by it at once.
         """
         if cls is None:
             return partial(dataclass, **options)
         if (
-            not options.keys() <= {"frozen", "eq", "slots"}
+            not options.keys() <= {"frozen", "eq"}
             or any(map(dataclasses.is_dataclass, cls.__mro__))
-            or not vars(cls).keys().isdisjoint(("__eq__", "__setattr__", "__delattr__"))
+            or not vars(cls).keys().isdisjoint((*_COMPILED, "__setattr__", "__delattr__"))
         ):
-            return _STANDARD(**options)(cls)
+            return dataclasses.dataclass(**options)(cls)
         return _compiled_when_called(cls, **options)
-
-    def _of_library(cls=None, /, **options):
-        """What stands for the decorator of the standard library while a command loads others."""
-        if cls is None:
-            return partial(_of_library, **options)
-        late = cls.__module__.partition(".")[0] in _LIBRARIES
-        return (dataclass if late else _STANDARD)(cls, **options)
 
 
 _COMPILED = ("__init__", "__repr__", "__eq__", "__hash__")
 
 
-def _compiled_when_called(
-    given: type, *, frozen: bool = False, eq: bool = True, slots: bool = False
-) -> type:
+def _compiled_when_called(cls: type, *, frozen: bool = False, eq: bool = True) -> type:
     """A class with its fields, and with methods that are compiled when one of them is called."""
-    own = vars(given)
+    own = vars(cls)
     body = {name: own[name] for name in own.get("__annotations__", ()) if name in own}
-    cls = _with_fields(given, slots)
+    _with_fields(cls)
     state = cls.__dataclass_params__  # type: ignore[attr-defined]
     state.init, state.repr, state.eq, state.frozen = True, True, eq, frozen
 
@@ -202,21 +182,20 @@ def _compiled_when_called(
             named = {name: getattr(cls, name) for name in kept if hasattr(cls, name)}
             # A class without words of its own would have those of its signature worked out.
             bare = type(cls.__name__, (), {**body, **named, "__doc__": "fields"})
-            made.append(_STANDARD(frozen=frozen, eq=eq)(bare))
+            made.append(dataclasses.dataclass(frozen=frozen, eq=eq)(bare))
         return made[0]
 
     for name in _COMPILED[: 4 if eq and frozen else 3 if eq else 2]:
-        if name not in own:
-            setattr(cls, name, _compiling(name, cls, twin))
-    if eq and not frozen and "__hash__" not in own:
+        setattr(cls, name, _compiling(name, cls, twin))
+    if eq and not frozen:
         cls.__hash__ = None  # type: ignore[assignment]
     if frozen:
-        _freeze(cls, slots)
+        _freeze(cls)
     return cls
 
 
-def _with_fields(cls: type, slots: bool) -> type:
-    """The class with its fields, of whose types only those that change what a field is matter.
+def _with_fields(cls: type) -> None:
+    """Find the fields of a class, of whose types only those that change what a field is matter.
 
     The standard library looks for these in the text of each, a third of all that it takes.
     """
@@ -224,12 +203,11 @@ def _with_fields(cls: type, slots: bool) -> type:
     plain = not any(mark in str(of) for of in stated.values() for mark in _NO_FIELDS)
     if plain:
         cls.__annotations__ = dict.fromkeys(stated, object)
-    made: type = _STANDARD(init=False, repr=False, eq=False, slots=slots)(cls)
+    dataclasses.dataclass(init=False, repr=False, eq=False)(cls)
     if plain:
-        cls.__annotations__ = made.__annotations__ = stated
-        for name, field in vars(made)["__dataclass_fields__"].items():
+        cls.__annotations__ = stated
+        for name, field in vars(cls)["__dataclass_fields__"].items():
             field.type = stated[name]
-    return made
 
 
 _NO_FIELDS = ("ClassVar", "InitVar", "KW_ONLY")
@@ -310,8 +288,8 @@ _ALONE: dict[str, Callable[[type], Callable[..., object] | None]] = {
 """Methods that can be made without the others of their class."""
 
 
-def _freeze(cls: type, slots: bool) -> None:
-    """Have a class refuse new values for its fields, and new attributes; but those of a pickle."""
+def _freeze(cls: type) -> None:
+    """Have a class refuse new values for its fields, and new attributes."""
     fields = frozenset(field.name for field in dataclasses.fields(cls))
 
     def refuse(self: object, name: str, act: str) -> None:
@@ -329,15 +307,3 @@ def _freeze(cls: type, slots: bool) -> None:
 
     type.__setattr__(cls, "__setattr__", assign)
     type.__setattr__(cls, "__delattr__", delete)
-    if not slots:
-        return
-
-    def state(self: object) -> list[object]:
-        return [getattr(self, field.name) for field in dataclasses.fields(cls)]
-
-    def restore(self: object, values: Sequence[object]) -> None:
-        for field, value in zip(dataclasses.fields(cls), values, strict=True):
-            object.__setattr__(self, field.name, value)
-
-    type.__setattr__(cls, "__getstate__", state)
-    type.__setattr__(cls, "__setstate__", restore)
