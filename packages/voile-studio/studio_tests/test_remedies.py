@@ -85,6 +85,26 @@ def test_a_release_of_a_series_is_not_told_to_change_what_its_series_keeps() -> 
     assert "policy" in later
 
 
+@pytest.mark.slow
+def test_in_a_series_that_is_begun_try_ticks_the_k_of_the_series_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Any other is refused; before the first release the usual ones are ticked."""
+    (tmp_path / "people.csv").write_text("age,sex\n30,f\n31,m\n")
+    project = Start(tmp_path).project("people.csv")
+    project.keep_plan(
+        '[roles]\nquasi_identifiers = ["age"]\n[method]\nname = "generalization"\nk = 5\n'
+        'series = "yearly"\nrecord_key = "sex"\n'
+    )
+    ticks = re.compile(r'name="generalization\.k" value="(\d+)" checked')
+    begun = [0]
+    monkeypatch.setattr(type(project), "releases_of_series", lambda *_: (begun[0], []))
+    visitor = Visitor(tmp_path)
+    assert len(ticks.findall(visitor.get("/p/people/try").text)) > 1
+    begun[0] = 1
+    assert ticks.findall(visitor.get("/p/people/try").text) == ["5"]
+
+
 def test_what_is_met_needs_no_remedy() -> None:
     """And what is measured and straddles its limit says so."""
     risk = Ruling("risk", "singling out", passed=True, why="", value=0.0, limit=0.1, side="most")

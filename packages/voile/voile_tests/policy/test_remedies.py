@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 from voile.audit.record import COPYING, RE_IDENTIFICATION, ROWS_OF_NOBODY, ROWS_OF_PEOPLE
+from voile.policy.checking import _is_narrow, _narrow_text
 from voile.policy.choosing import Choice, TriedPlan, _order, _shares_rulings
 from voile.policy.criteria.identifiers import _Cells
 from voile.policy.criteria.measured import AttackRate, PrivacyBudget, Utility
@@ -149,6 +150,35 @@ def test_no_k_is_advised_where_the_figure_passes_and_its_interval_does_not() -> 
     told = remedy_text(unmet("risk", 0.3, "inference", **near), {"k": 20})
     assert "more people make the interval narrower" in told
     assert "k =" not in told
+
+
+def test_a_limit_that_is_met_narrowly_is_told_with_its_figure() -> None:
+    """Where the figure or its interval lies within a tenth; no figure that groups promise."""
+    near = MeasuredFigure(0.25, 0.2, 0.283, "pay")
+    narrow = Ruling.at_most("risk", "asks", near, 0.3, "inference")
+    assert _is_narrow(narrow)
+    assert (
+        _narrow_text(narrow) == "asks (pay): met, narrowly: 25 % (20 % to 28.3 %) of at most 30 %"
+    )
+    counted = MeasuredFigure.exactly(0.283, "")
+    told = _narrow_text(Ruling.at_most("attack", "asks", counted, 0.3, WORST))
+    assert told == "asks: met, narrowly: 28.3 % of at most 30 %"
+    assert not _is_narrow(Ruling.at_most("risk", "asks", near, 0.4, "inference"))
+    assert not _is_narrow(Ruling.at_most("risk", "asks", near, 0.28, "inference"))
+    assert not _is_narrow(Ruling.at_most("attack", "asks", counted, 0.283, MEAN))
+    useful = MeasuredFigure(0.92, 0.91, 0.93, "")
+    assert _is_narrow(Ruling.at_least("utility", "asks", useful, 0.9))
+    assert not _is_narrow(Ruling.at_least("utility", "asks", useful, 0.8))
+
+
+def test_nothing_is_advised_that_a_series_does_not_take() -> None:
+    """No t, and of a later release no parameter at all."""
+    missed = unmet("risk", 0.1, "inference", value=0.4, side="most")
+    of_series = {"k": 5, "series": "s"}
+    assert remedy_text(missed, of_series).startswith("try k = 10; ")
+    later = remedy_text(missed, of_series, later=True)
+    assert "stay as in the first release" in later
+    assert "try" not in later
 
 
 def policy(*criteria: str) -> StatedPolicy:

@@ -21,6 +21,7 @@ from voile.study.documents import comparison_schema, read_comparison, record_sch
 from voile.study.evidence import EvidenceTerms
 from voile.study.frontier import by_risk
 from voile.study.grid import NOT_CHARGED, Axes, PointTerms, _locked, make_comparison, partial_folder
+from voile.study.record import PolicyFindings
 from voile.study.single import run_study
 from voile_base.errors import InfeasibleError, InputError, PlanError, TableError, VoileError
 from voile_testing.processes import PATIENCE, wait_until
@@ -147,9 +148,10 @@ def test_the_studies_of_a_grid_aim_at_the_same_people(desk):
     assert successes(50).isdisjoint(first)
 
 
-def fewer_than_three(release, record) -> tuple[str, ...]:
+def fewer_than_three(release, record) -> PolicyFindings:
     """A policy that asks for groups of three."""
-    return () if record.plan["method"]["k"] >= 3 else (f"{release.rows} rows",)
+    many = record.plan["method"]["k"] >= 3
+    return PolicyFindings((), ("near",)) if many else PolicyFindings((f"{release.rows} rows",))
 
 
 def test_each_study_tells_what_it_misses_of_a_policy(desk):
@@ -161,6 +163,7 @@ def test_each_study_tells_what_it_misses_of_a_policy(desk):
     assert all((found == ()) == ("k = 5" in name) for name, found in told.items())
     read = read_comparison(desk / "out")
     assert {p.name: p.unmet for p in read.points if p.record} == told
+    assert {p.narrow for p in read.points if p.unmet == ()} == {("near",)}
     assert {p.unmet for p in compare(desk, None).points} == {None}
 
 

@@ -257,6 +257,7 @@ def _page(project: Project, risk: str) -> Json:
         "cards": method_cards(),
         "usual_values": _usual_values,
         "before": _chosen_before(project),
+        "of_series": _kept_in_series(project),
         "widths": _widths(project),
         "published": _published(project),
         "most_sets": MOST_SETS,
@@ -371,6 +372,15 @@ def _usual_values(parameter: Parameter, policy: PolicyChoice | None) -> tuple[st
         return parameter.tried
     above = (value for value in parameter.offered if int(value) > least)
     return (str(least), *islice(above, len(parameter.tried) - 1))
+
+
+def _kept_in_series(project: Project) -> dict[str, list[str]]:
+    """The values of parameters that a series keeps of its first release; none before that."""
+    plan = plan_of(project.plan)
+    stated = plan.method.parameters if plan and plan.method else {}
+    if not stated.get("series") or not project.releases_of_series(str(stated["series"]))[0]:
+        return {}
+    return {key: [str(value)] for key, value in stated.items()}
 
 
 def _smallest_groups(comparison: StudyComparison) -> dict[str, int]:

@@ -35,7 +35,8 @@ from voile.policy.ruling import (
 from voile.policy.stated import Policy, StatedPolicy
 from voile.release.release import Release
 from voile.study.documents import json_text, schema_of, without_heading
-from voile.study.record import PRIVATE, StudyRecord
+from voile.study.record import PRIVATE, PolicyFindings, StudyRecord
+from voile.study.verdict import IDENTIFICATION
 from voile_base.durable import replace_private_file
 from voile_base.errors import InputError, TableError
 from voile_base.ondemand import dataclass
@@ -232,15 +233,19 @@ def rulings_unwritten(
 
 @dataclass(frozen=True)
 class PolicyJudge:
-    """Tells the criteria of a policy that figures decide and that a study does not meet."""
+    """Tells which criteria of a policy, of those that figures decide, a study fails or nearly."""
 
     stated: StatedPolicy
 
-    def __call__(self, release: Release, record: StudyRecord) -> tuple[str, ...]:
+    def __call__(self, release: Release, record: StudyRecord) -> PolicyFindings:
         """By their words, each with its figure, and what may help."""
         rulings = rulings_unwritten(release, record, self.stated)
         parameters = {k: v for k, v in record.plan["method"].items() if k != "name"}
-        return tuple(_told(one, parameters) for one in rulings if not one.passed)
+        later = release.series is not None and release.series.version > 1
+        return PolicyFindings(
+            tuple(_told(one, parameters, later=later) for one in rulings if not one.passed),
+            tuple(_narrow_text(one) for one in rulings if _is_narrow(one)),
+        )
 
     @property
     def risks(self) -> frozenset[str]:
@@ -248,10 +253,41 @@ class PolicyJudge:
         return frozenset(risks_asked(self.stated.policy.criteria))
 
 
-def _told(ruling: Ruling, parameters: Document) -> str:
+_DRAWN = frozenset({"risk", "attack", "worst-off", "re-identification", "utility"})
+"""Kinds of criteria whose figures another release may have otherwise."""
+_NEAR = 0.1
+"""Of a limit."""
+
+
+def _is_narrow(ruling: Ruling) -> bool:
+    """Whether a figure, or its interval, passes within a tenth of the limit.
+
+    None that groups promise, which a release keeps whatever is drawn.
+    """
+    promised = ruling.subject in IDENTIFICATION and ruling.low == ruling.high
+    if not ruling.passed or ruling.kind not in _DRAWN or promised or ruling.limit in {None, 0, 1}:
+        return False
+    if ruling.side == "most":
+        return (ruling.high or 0) >= (1 - _NEAR) * (ruling.limit or 0)
+    return (ruling.low or 0) <= (1 + _NEAR) * (ruling.limit or 0)
+
+
+def _narrow_text(ruling: Ruling) -> str:
+    """A criterion that is met narrowly, with its figure and its limit."""
+    value, low, high, limit = (
+        f"{one or 0:.4g}" if ruling.kind == "utility" else f"{100 * (one or 0):.3g} %"
+        for one in (ruling.value, ruling.low, ruling.high, ruling.limit)
+    )
+    interval = "" if ruling.low == ruling.high else f" ({low} to {high})"
+    why = f" ({ruling.why})" if ruling.why else ""
+    asks = f"{ruling.asks}{why}: met, narrowly"
+    return f"{asks}: {value}{interval} of at {ruling.side} {limit}"
+
+
+def _told(ruling: Ruling, parameters: Document, *, later: bool) -> str:
     """A criterion that is not met, with its figure, and what may help."""
     found = " ".join(one for one in (ruling.figure, ruling.why) if one)
-    help_ = remedy_text(ruling, parameters)
+    help_ = remedy_text(ruling, parameters, later=later)
     return f"{ruling.asks}{': ' if found else ''}{found}. What may help: {help_}"
 
 

@@ -284,46 +284,65 @@ def _with_number(given: object, number: float) -> object:
     return {**given, "value": number} if isinstance(given, Mapping) else number
 
 
-def remedy_text(ruling: Ruling, parameters: Document | None) -> str:
+def remedy_text(ruling: Ruling, parameters: Document | None, *, later: bool = False) -> str:
     """What would meet an unmet criterion, in a sentence without a full stop.
 
     ``parameters`` are those of the method of the release; None of a file of another make.
+    ``later`` is a release of a series that has been begun, which keeps them and the roles.
     """
     said = _WITHOUT_PARAMETERS.get(ruling.kind)
     if said is None and ruling.value is None and ruling.countable:
         said = "count it first, as said"
     if said is not None:
         return said
-    if ruling.unhidden:
-        return _unhidden_text(ruling.unhidden)
     if parameters is None:
         return "make a release of the original by a plan, which voile choose finds"
-    if ruling.kind in _OF_PEOPLE and ruling.told == "STRADDLES":
-        return _NARROWER
-    found = remedies(ruling, parameters)
+    if later or ruling.unhidden or _is_too_wide(ruling):
+        return _without_parameters(ruling, later=later)
+    found = [
+        change
+        for change in remedies(ruling, parameters)
+        if "series" not in parameters or not _OUTSIDE_SERIES & set(change.parameters)
+    ]
     if not found:
         return "no parameter of this method meets it; choose another method, or leave columns out"
     told = " or ".join(one.text for one in found)
     return f"try {told}; voile choose tells whether it is enough"
 
 
-def _unhidden_text(columns: Sequence[str]) -> str:
-    """What hides columns of which many rows have a value of their own."""
-    several = len(columns) > 1
-    return (
-        f"{', '.join(map(repr, columns))} {'are' if several else 'is'} published unchanged, and "
-        "many rows have a value of their own there, which no k hides: in the plan give "
-        f"{'them' if several else 'it'} the role quasi-identifier, or leave "
-        f"{'them' if several else 'it'} out"
-    )
+def _is_too_wide(ruling: Ruling) -> bool:
+    """Whether only the interval of a figure of people misses the limit."""
+    return ruling.kind in _OF_PEOPLE and ruling.told == "STRADDLES"
 
 
+def _without_parameters(ruling: Ruling, *, later: bool) -> str:
+    """Why no parameter is advised, and what else may help."""
+    it = "them" if len(ruling.unhidden) > 1 else "it"
+    reason, help_ = "", ""
+    if ruling.unhidden:
+        reason = (
+            f"{', '.join(map(repr, ruling.unhidden))} {'are' if it == 'them' else 'is'} published "
+            "unchanged, and many rows have a value of their own there, which no k hides"
+        )
+        help_ = f": in the plan give {it} the role quasi-identifier, or leave {it} out"
+    elif _is_too_wide(ruling):
+        reason = (
+            "the figure passes and its interval does not: more people make the interval narrower"
+        )
+        help_ = "; else leave the column out"
+    if later:
+        help_ = f"; {_LATER}" if reason else _LATER
+    return f"{reason}{help_}"
+
+
+_OUTSIDE_SERIES = frozenset({"t"})
+"""Parameters that no release of a series has."""
+_LATER = (
+    "the method, roles and levels stay as in the first release of the series; another policy is "
+    "left, or another series if nobody has seen a release of this one"
+)
 _OF_PEOPLE = frozenset({"risk", "worst-off"})
 """Kinds of criteria whose intervals are narrower where there are more people."""
-_NARROWER = (
-    "the figure passes and its interval does not: more people make the interval narrower; else "
-    "leave the column out"
-)
 _CONFIRMED = "confirm it in assumptions.toml, if it holds"
 _WITHOUT_PARAMETERS: Mapping[str, str] = {
     **dict.fromkeys(HUMAN, _CONFIRMED),

@@ -74,7 +74,7 @@ from voile.study.plans import (
     of_no_account,
     single_release,
 )
-from voile.study.record import PRIVATE, Point, Status, StudyComparison, StudyRecord
+from voile.study.record import PRIVATE, Point, PolicyFindings, Status, StudyComparison, StudyRecord
 from voile.study.rehearsal import Staged
 from voile.study.run import prepare_release
 from voile.study.single import PRIVATE_FOLDER, Subject, put_on_record, versions
@@ -225,8 +225,8 @@ class PointTerms:
     """What is charged for points whose plan has a budget."""
     rehearsal: bool = False
     """Whether the table is public or synthetic, so that nothing is charged."""
-    judge: Callable[[Release, StudyRecord], tuple[str, ...]] | None = None
-    """Tells the criteria of a policy that a study does not meet."""
+    judge: Callable[[Release, StudyRecord], PolicyFindings] | None = None
+    """Tells which criteria of a policy a study does not meet, or narrowly."""
     table: str = ""
     """The fingerprint of the table, from which the draws of the evidence follow without a seed."""
 
@@ -251,7 +251,7 @@ def _study_point(original: Original, point: GridPoint, shared: PointTerms) -> Po
     try:
         if point.wrong:
             return Point(name, point.parameters, "wrong", point.wrong)
-        record, unmet = _record(original, point, shared)
+        record, held = _record(original, point, shared)
     except VoileError as error:
         return Point(name, point.parameters, _status_of(error), str(error))
     except (KeyboardInterrupt, SystemExit):
@@ -260,7 +260,7 @@ def _study_point(original: Original, point: GridPoint, shared: PointTerms) -> Po
         if says_out_of_memory(error):
             return Point(name, point.parameters, "failed", str(OutOfMemoryError()))
         return Point(name, point.parameters, "failed", f"a fault of Voile: {place_of_fault(error)}")
-    return Point(name, point.parameters, "done", record=record, unmet=unmet)
+    return Point(name, point.parameters, "done", "", record, unmet=held.unmet, narrow=held.narrow)
 
 
 def _status_of(error: VoileError) -> Status:
@@ -270,7 +270,7 @@ def _status_of(error: VoileError) -> Status:
 
 def _record(
     original: Original, point: GridPoint, shared: PointTerms
-) -> tuple[StudyRecord, tuple[str, ...] | None]:
+) -> tuple[StudyRecord, PolicyFindings]:
     stated, charged = point.stated, shared.charges(point.stated.plan)
     in_series = shared.ledger is not None and publisher_for(stated.plan).series is not None
     plan = of_no_account(stated.plan) if in_series else single_release(stated.plan)
@@ -302,7 +302,8 @@ def _record(
         notices.append(_UNACCOUNTED)
     subject = Subject(stated, shared.seed, point.parameters)
     record = put_on_record(subject, publication, evidence, shared.terms, seconds, notices)
-    return record, shared.judge and shared.judge(publication.release, record)
+    judge = shared.judge or (lambda *_: PolicyFindings())
+    return record, judge(publication.release, record)
 
 
 _KEPT = ("done", "infeasible", "refused", "wrong")

@@ -41,6 +41,7 @@ __all__ = [
     "ExcessDocument",
     "MeasureDocument",
     "Point",
+    "PolicyFindings",
     "PublicationDocument",
     "RateDocument",
     "Rates",
@@ -344,6 +345,14 @@ class StudyRecord:
         return next((one["value"] for one in self.utility if one["measure"] == LOSS), None)
 
 
+@dataclass(frozen=True)
+class PolicyFindings:
+    """What a policy says to a study, of the criteria that figures decide; see ``Point``."""
+
+    unmet: tuple[str, ...] | None = None
+    narrow: tuple[str, ...] = ()
+
+
 @checked(InputError)
 @dataclass(frozen=True)
 class Point:
@@ -367,6 +376,8 @@ class Point:
     unmet: Several[str] | None = None
     """The criteria of a policy that figures decide and that are not met; None: not held against
     any."""
+    narrow: Several[str] = ()
+    """Those that are met within a tenth of their limit, which a release drawn anew may miss."""
 
 
 @checked(InputError)
