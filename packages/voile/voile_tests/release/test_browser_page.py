@@ -227,5 +227,8 @@ def test_the_key_that_a_recipient_pastes_is_compared_with_that_of_the_signature(
     page.fill("#key", ours)
     page.set_input_files("#folder", public)
     page.get_by_text("No signature in this folder holds").wait_for()
+    page.fill("#key", "")
+    page.locator("#found > .key.partly:first-child").wait_for()
+    assert page.locator("#found .holds").count() == 0  # nothing is green that nobody has signed
     assert (user.asked, user.complaints) == ([address], [])
     page.context.close()

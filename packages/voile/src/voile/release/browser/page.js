@@ -1,6 +1,7 @@
 // The page around it: a folder that is chosen or dropped, and what was found, in words.
 
-const capital = (sentence) => sentence.slice(0, 1).toUpperCase() + sentence.slice(1);
+// A sentence that begins with the name of a file keeps it as it is.
+const capital = (sentence) => /^\S+\.\w+(:|$)/.test(sentence) ? sentence : sentence.slice(0, 1).toUpperCase() + sentence.slice(1);
 const element = (name, text, kind) => Object.assign(document.createElement(name), { textContent: text || "", className: kind || "" });
 
 function listed(title, sentences, kind) {
@@ -29,24 +30,26 @@ function told(one) {
 }
 
 // The policy that was signed: its name, for whom it is meant, and its whole text.
-function policy_told(text) {
+function policy_told(text, broken) {
   const stated = (key) => (new RegExp(`^${key}\\s*=\\s*"(.*)"\\s*$`, "m").exec(text) || [])[1];
   const whole = element("details"), audience = stated("audience");
   whole.append(element("summary", "Its text"), element("pre", text));
   return [element("h2", "Checked against a policy"),
-    element("p", `${stated("name") || "A policy"}${audience ? `, for ${audience}` : ""}: the signer says that the release has passed. The evidence is private; the text of the policy has the terms for recipients.`), whole];
+    element("p", `${stated("name") || "A policy"}${audience ? `, for ${audience}` : ""}: the signer says that the release has passed${broken ? " as it was signed, which this folder is not" : ""}. The evidence is private; the text of the policy has the terms for recipients.`), whole];
 }
 
 // Whether the key that the recipient gave is that of a signature which holds, in words.
 function key_told(found) {
   const given = document.getElementById("key").value.trim().toLowerCase();
   const signed = found.signers.map((one) => String(one.key).toLowerCase());
+  if (!given && !signed.length && !found.note) return ["partly", "No signature in this folder holds, so that whoever changed it could have made all else fit. Ask whom you have it from for the release as it was signed, and for the key."];
   if (!given) return signed.length ? ["partly", "Paste above the public key that the signer gave you by another way, and this page says whether the release is signed with it."] : ["", ""];
   const key = given.startsWith("ed25519:") ? given : `ed25519:${given}`;
   if (!/^ed25519:[0-9a-f]{64}$/.test(key)) return ["broken", "What stands above is no public key: that is ed25519: and 64 digits and letters from a to f."];
   if (found.note) return ["partly", "Whether the release is signed with the key above was not checked."];
   if (!signed.length) return ["broken", "No signature in this folder holds, so that the key above says nothing of it. Ask the signer."];
   const roles = found.signers.filter((one) => String(one.key).toLowerCase() === key).map((one) => repr(one.role));
+  if (roles.length && found.broken.length) return ["partly", `The key above is that of the signature as ${roles.join(" and ")}; what was signed with it is not what stands in this folder.`];
   return roles.length ? ["holds", `The key above is that of the signature as ${roles.join(" and ")}.`]
     : ["broken", "The key above is not that of any signature in this folder: another has signed it. Do not rely on it before the signer has told you why."];
 }
@@ -57,9 +60,10 @@ function show(found) {
   const place = document.getElementById("found"), [kind, sentence] = verdict_of(found), [match, words] = key_told(found);
   last = found;
   place.replaceChildren();
-  place.append(element("p", sentence, `verdict ${kind}`));
+  const unsigned = !found.signers.length && !found.note;
+  place.append(element("p", sentence, `verdict ${unsigned && kind === "holds" ? "partly" : kind}`));
   const of_key = element("p", words, `verdict key ${match}`);
-  if (words) place[match === "broken" ? "prepend" : "append"](of_key);
+  if (words) place[match === "broken" || unsigned ? "prepend" : "append"](of_key);
   place.append(...listed("What contradicts it", found.broken, "broken"));
   if (found.document && found.document.publishable === false) place.append(element("p", "It says of itself that it must not be published: it was made with a known seed, or by a method that is known to leak.", "warning"));
   if (found.document && found.document.guarantee) {
@@ -76,7 +80,7 @@ function show(found) {
   place.append(element("p", `${found.files === 1 ? "One file" : `${counted(found.files)} files`} of rows${found.rows ? `, ${counted(found.rows)} rows` : ""}; hashes are SHA-256.`));
   found.signers.forEach((one) => place.append(element("p", `Signed as ${repr(one.role)} by ${one.key}. Whose key that is, this page knows only by the key that you paste above.`)));
   if (found.note) place.append(element("p", found.note));
-  if (found.policy) place.append(...policy_told(found.policy));
+  if (found.policy) place.append(...policy_told(found.policy, found.broken.length));
   document.title = `${kind}: verify a release`;
 }
 
