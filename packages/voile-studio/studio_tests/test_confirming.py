@@ -698,6 +698,11 @@ def test_a_project_goes_on_with_the_file_of_the_new_state(project: Project) -> N
     assert "It has gone on with" in visitor.get("/p/later/sign").text
     for name in ("people.csv", "later.csv"):
         assert project.start.project(name).name == "people"
+    second = project.folder / "releases" / "002" / "release" / "release.json"
+    document = json.loads(second.read_text())
+    second.write_text(json.dumps(document | {"series": {"name": "yearly", "version": 1}}))
+    assert project.keeps_series
+    assert not project.start.find_project("later").keeps_series
     assert "before: <bdi>people.csv</bdi>" in visitor.get("/").text
     assert '<th scope="col">Of the file</th>' in visitor.get("/p/people/ledger").text
 

@@ -51,6 +51,7 @@ __all__ = [
     "problem_of",
     "refuse_breaking",
     "require_policy",
+    "series_gone_on",
     "steps_of",
     "without_step",
 ]
@@ -234,6 +235,13 @@ def plan_of(path: Path) -> Plan | None:
         return read_plan(path)
     except PlanError:
         return None
+
+
+def series_gone_on(project: Project) -> str:
+    """The series of the plan, of which the ledger has a release: it goes on; empty for none."""
+    plan = plan_of(project.plan)
+    series = str(plan.method.parameters.get("series") or "") if plan and plan.method else ""
+    return series if series and project.releases_of_series(series)[0] > 0 else ""
 
 
 def column_lines(text: str, columns: Sequence[str]) -> list[ColumnLine]:

@@ -382,6 +382,12 @@ class Project:
             if any(map(one.stands, one.numbered("releases"))) and set(one.columns) == columns
         ]
 
+    @property
+    def keeps_series(self) -> bool:
+        """Whether a release of a series stands."""
+        standing = filter(self.stands, self.numbered("releases"))
+        return any(release_json(one).get("series") for one in standing)
+
     def withdrawal_of(self, release: Path) -> Path:
         """The file that says that a release was never handed over."""
         return self.folder / f"release-{release.name}.withdrawn"

@@ -23,7 +23,7 @@ from voile_base.values import Document, Json
 from voile_studio import commands
 from voile_studio.jobs import Job, told_as_command
 from voile_studio.pictures import bars_of, few, size_classes
-from voile_studio.planning import ROLES, ColumnLine, column_lines, plan_of
+from voile_studio.planning import ROLES, ColumnLine, column_lines, plan_of, series_gone_on
 from voile_studio.project import Project
 from voile_studio.screens.pages import Pages
 
@@ -219,13 +219,6 @@ def _marks_written(plan: str) -> str:
     return out.getvalue().replace(",", ", ") if '"' not in out.getvalue() else out.getvalue()
 
 
-def _series_goes_on(project: Project) -> bool:
-    """Whether the plan publishes in a series of which the ledger has a release: then it stays."""
-    plan = plan_of(project.plan)
-    series = plan.method.parameters.get("series") if plan and plan.method else None
-    return bool(series) and project.releases_of_series(str(series))[0] > 0
-
-
 def _page(project: Project) -> Json:
     job, found = project.jobs.latest("inspect"), found_in(project)
     lines = {line.name: line for line in column_lines(project.plan_text, columns_of(project))}
@@ -250,7 +243,7 @@ def _page(project: Project) -> Json:
         "marked": marked[1] if (marked := _MARKED.search(project.plan_text)) else "",
         "digest": project.digest,
         "changed": project.changed,
-        "goes_on": _series_goes_on(project),
+        "goes_on": series_gone_on(project),
         "stale": job is not None and job.state == "done" and job.about != project.digest,
         "command": told_as_command(commands.inspect(project)),
     }

@@ -46,6 +46,7 @@ from voile_studio.planning import (
     policy_of,
     problem_in,
     refuse_breaking,
+    series_gone_on,
     steps_of,
     without_step,
 )
@@ -440,5 +441,6 @@ def _page(project: Project, refusal: str | None) -> Json:
         "check": project.jobs.latest("check", project.digest),
         "policies": policies(project),
         "policy": policy_of(project),
+        "goes_on": series_gone_on(project),
         "command": told_as_command(commands.check(project)),
     }
