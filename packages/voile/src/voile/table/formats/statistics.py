@@ -55,6 +55,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar, Literal, cast
 
+import numpy as np
 import polars as pl
 
 from voile.table.arrays import forms_of
@@ -393,6 +394,8 @@ def _column(values: Sequence[object]) -> pl.Series:
 
 def _records(text: str) -> list[Document]:
     """The records of a document, or of one a line (RFC 8142 without separators)."""
+    if _is_deeper(text, _DEEPEST):
+        raise ValueError
     try:
         whole: object = json.loads(text)
     except json.JSONDecodeError:
@@ -406,6 +409,25 @@ def _records(text: str) -> list[Document]:
     if not all(isinstance(each, dict) for each in records):
         raise TypeError
     return [_row_of(each) if _is_feature(each) else each for each in records]
+
+
+def _is_deeper(text: str, most: int) -> bool:
+    """Whether objects and lists stand within more others than ``most``.
+
+    So deep a document would leave a parser that calls itself no stack: texts apart, its brackets
+    are counted, and texts are taken out where there are that many at all.
+    """
+    for told in (text, None):
+        found = np.frombuffer((told or _TEXT.sub("", text)).encode(), np.uint8)
+        if _STEPS[found].cumsum(dtype=np.int32).max(initial=0) <= most:
+            return False
+    return True
+
+
+_DEEPEST = 100
+_TEXT = re.compile(r'"(?:[^"\\]|\\.)*"')
+_STEPS = np.array([(chr(code) in "[{") - (chr(code) in "]}") for code in range(256)], np.int8)
+"""How much deeper it is behind a byte."""
 
 
 def _one_list(document: Document) -> list[Document]:
