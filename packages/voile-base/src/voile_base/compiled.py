@@ -174,11 +174,11 @@ def _refuse_without_shapes() -> None:
         msg = "cannot assign an array of another size"
         raise ValueError(msg)
 
-    with contextlib.suppress(ImportError, AttributeError):  # another version of Numba
-        arrays: Any = import_module("numba.np.arrayobj")
-        _ = arrays.raise_with_shape_context
+    with contextlib.suppress(ImportError, KeyError):  # another version of Numba
+        arrays = vars(import_module("numba.np.arrayobj"))
+        _ = arrays["raise_with_shape_context"]
         import_module("numba.extending").register_jitable(refused)
-        arrays.raise_with_shape_context = refused
+        arrays["raise_with_shape_context"] = refused
 
 
 def _as_the_disk_allows(cache: Any) -> Any:
