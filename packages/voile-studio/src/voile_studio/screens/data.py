@@ -15,7 +15,7 @@ from fastapi.responses import Response
 
 from voile.report.words import listed
 from voile.schema.names import UNORDERED
-from voile.schema.persons import FEW_PERSONS, TELLING
+from voile.schema.persons import many_tell_rows
 from voile.table.places import laid_out, place_of
 from voile.table.reading import list_columns, read_frame
 from voile_base.errors import InputError
@@ -199,7 +199,7 @@ def looks_of(project: Project) -> dict[str, Json]:
 
 def tells_rows(column: Document, rows: int) -> bool:
     """Whether many of the rows have a value of their own in a column that was looked at."""
-    return bool(column["distinct"] > max(FEW_PERSONS, TELLING * rows))
+    return many_tell_rows(int(column["distinct"]), rows)
 
 
 def _examples(first: Sequence[Sequence[Any]], place: int) -> list[str]:

@@ -26,7 +26,7 @@ from voile.release.folder import BESIDE, DOCUMENT, SIGNATURES, digest_of, releas
 from voile.release.recounting import read_recounted
 from voile.release.release import Release
 from voile.schema.names import meaning_of
-from voile.schema.persons import FEW_PERSONS, TELLING
+from voile.schema.persons import many_tell_rows
 from voile.study.documents import read_record
 from voile.study.original import fingerprint
 from voile.study.record import AttackDocument, MeasureDocument, RiskDocument, StudyRecord
@@ -215,13 +215,17 @@ class Case:
         if release is None:
             return ()
         grouped = release.roles.get("quasi_identifiers", ())
-        many = max(FEW_PERSONS, TELLING * release.table.rows)
+        rows = release.table.rows
         unchanged = (
             name
             for name, shown in release.disclosure.columns.items()
             if shown.kind == "exact" and name not in grouped and name in release.table.columns
         )
-        return tuple(name for name in unchanged if len(release.table.count([name]).rows) > many)
+        return tuple(
+            name
+            for name in unchanged
+            if many_tell_rows(len(release.table.count([name]).rows), rows)
+        )
 
     @property
     def claims(self) -> Sequence[Claim]:

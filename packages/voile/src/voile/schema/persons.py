@@ -112,6 +112,7 @@ __all__ = [
     "figure_told",
     "identifying_columns",
     "looks_like_an_id",
+    "many_tell_rows",
     "others_told",
     "refuse_divided_persons",
     "refuse_forms",
@@ -220,6 +221,11 @@ def refuse_singling_out(plan: Plan, found: Mapping[str, Occurrences]) -> None:
         f"{unique} in [roles]"
     )
     raise plan.error(msg)
+
+
+def many_tell_rows(distinct: int, rows: int) -> bool:
+    """Whether many of some rows have a value of their own, by how many different ones there are."""
+    return distinct > max(FEW_PERSONS, TELLING * rows)
 
 
 def looks_like_an_id(column: str, found: Occurrences, *, texts: bool, machine_made: bool) -> bool:

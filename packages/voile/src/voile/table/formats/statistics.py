@@ -355,7 +355,7 @@ class JsonRecords:
             raise TableError(f"{file}: JSON has no parts; leave out #{part}")
         try:
             frame = _frame_of(_records(file.read_text("utf-8-sig")))
-        except (pl.exceptions.PolarsError, ValueError, RecursionError, *_NO_RECORDS) as fault:
+        except (pl.exceptions.PolarsError, ValueError, *_NO_RECORDS) as fault:
             refuse_out_of_memory(fault)
             raise TableError(
                 f"{file}: it is neither a list of JSON objects nor a GeoJSON collection of "
@@ -417,11 +417,13 @@ def _is_deeper(text: str, most: int) -> bool:
     So deep a document would leave a parser that calls itself no stack: texts apart, its brackets
     are counted, and texts are taken out where there are that many at all.
     """
-    for told in (text, None):
-        found = np.frombuffer((told or _TEXT.sub("", text)).encode(), np.uint8)
-        if _STEPS[found].cumsum(dtype=np.int32).max(initial=0) <= most:
-            return False
-    return True
+    return _depth(text) > most and _depth(_TEXT.sub("", text)) > most
+
+
+def _depth(text: str) -> int:
+    """How many brackets are open at most, if those in texts counted, too."""
+    found = np.frombuffer(text.encode(), np.uint8)
+    return int(_STEPS[found].cumsum(dtype=np.int32).max(initial=0))
 
 
 _DEEPEST = 100
