@@ -142,8 +142,15 @@ def test_features_of_maps_are_rows(lines: bool, tmp_path: Path) -> None:
 def test_a_list_of_objects_is_a_table(within: bool, tmp_path: Path) -> None:
     """Alone or in a document; keys of several types, objects and lists are texts."""
     rows: list[dict[str, object]] = [
-        {"id": 1, "paid": 2, "day": "2024-02-29", "mixed": 7, "tags": {"a": [1]}},
-        {"id": 2, "paid": 2.5, "day": None, "mixed": "n/a" + "[" * 900, "late": True},
+        {"id": 1, "paid": 2, "day": "2024-02-29", "mixed": 7, "tags": {"a": [1]}, "long": 1},
+        {
+            "id": 2,
+            "paid": 2.5,
+            "day": None,
+            "mixed": "n/a" + "[" * 900,
+            "late": True,
+            "long": 10**30,
+        },
     ]
     file = tmp_path / "table.json"
     file.write_text(json.dumps({"count": 2, "data": rows, "tags": ["x"]} if within else rows))
@@ -154,6 +161,7 @@ def test_a_list_of_objects_is_a_table(within: bool, tmp_path: Path) -> None:
         "day": [datetime.date(2024, 2, 29), None],
         "mixed": ["7", "n/a" + "[" * 900],
         "tags": ['{"a": [1]}', None],
+        "long": ["1", str(10**30)],
         "late": [None, True],
     }
 

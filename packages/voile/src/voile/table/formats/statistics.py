@@ -385,11 +385,17 @@ def _column(values: Sequence[object]) -> pl.Series:
         for value in values
     ]
     kinds = {type(value) for value in cells} - {type(None)}
-    if len(kinds) > 1 and kinds != {int, float}:
+    long = any(type(value) is int and value.bit_length() > _BITS for value in cells)
+    if long or (len(kinds) > 1 and kinds != {int, float}):
         cells = [one if one is None or isinstance(one, str) else json.dumps(one) for one in cells]
+        return pl.Series(cells, dtype=pl.String)
     if kinds == {int, float}:
         return pl.Series(cells, dtype=pl.Float64, strict=False)
     return pl.Series(cells)
+
+
+_BITS = 63
+"""Of the largest whole number that columns hold; a column with a longer one is one of texts."""
 
 
 def _records(text: str) -> list[Document]:
