@@ -22,7 +22,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from importlib import import_module
@@ -55,10 +55,10 @@ _UNLIMITED = 1 << 60
 _LOCKED_BYTE = 1 << 40
 """Which byte Windows locks: far beyond the end, since nobody else can read a locked one."""
 _AGAIN_SECONDS = 0.05
-_TRIM_THRESHOLD, _MMAP_THRESHOLD, _LARGE = -1, -3, 1 << 24
-"""Options of the C library: how much it keeps for later, and from which size on memory is asked for
-by itself.  A column of a million numbers is below that: to ask for each anew takes a seventh of the
-processor time of an audit."""
+_TRIM_THRESHOLD, _MMAP_THRESHOLD, _MOST_ARENAS, _LARGE = -1, -3, -8, 1 << 24
+"""Options of the C library: how much it keeps for later, from which size on memory is asked for by
+itself, and how many places keep some, each for other threads.  A column of a million numbers is
+below that size: to ask for each anew takes a seventh of the processor time of an audit."""
 
 
 @cache
@@ -130,18 +130,28 @@ def return_freed_memory() -> None:
 
     For a series of steps that each need much for a moment: what is kept for the next adds up.
     """
-    with suppress(OSError, AttributeError, TypeError):
-        library = ctypes.CDLL(None)
-        library.mallopt(_MMAP_THRESHOLD, _LARGE)
-        library.mallopt(_TRIM_THRESHOLD, _LARGE)
-        library.malloc_trim(0)
+    _set_allocator({_MMAP_THRESHOLD: _LARGE, _TRIM_THRESHOLD: _LARGE})
 
 
 def keep_no_freed_memory() -> None:
-    """The same, and so do Polars and Arrow, which read this when they are loaded."""
+    """The same, and so do Polars and Arrow, which read this when they are loaded.
+
+    Of threads, those of Arrow that read files, all but the first share what is kept: that of each
+    would add up.
+    """
     os.environ.setdefault("_RJEM_MALLOC_CONF", "dirty_decay_ms:0,muzzy_decay_ms:0")
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
+    _set_allocator({_MOST_ARENAS: 2})
     return_freed_memory()
+
+
+def _set_allocator(options: Mapping[int, int]) -> None:
+    """Set options of the C library, where it has them, and give back what was freed."""
+    with suppress(OSError, AttributeError, TypeError):
+        library = ctypes.CDLL(None)
+        for option, value in options.items():
+            library.mallopt(option, value)
+        library.malloc_trim(0)
 
 
 def available_memory() -> int:

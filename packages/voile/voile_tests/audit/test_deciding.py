@@ -18,7 +18,7 @@ from voile.audit.recognition import Recognised, _is_suppressed
 from voile.audit.record import Inquiry
 from voile.audit.risk import Question, Setting
 from voile.audit.scenarios import THE_HOLDER, THE_PLAN
-from voile.audit.sides import _proposed
+from voile.audit.sides import Sides, _proposed
 from voile.disclosure.exact import Exact, Permuted
 from voile.disclosure.foreign import Altered
 from voile.release.reading import People
@@ -176,6 +176,30 @@ def test_the_risks_are_asked_with_what_the_holder_of_a_second_table_knows(monkey
     assert setting.known[THE_PLAN] == ("age",)
     assert setting.known[THE_HOLDER] == ("town",)
     assert setting.randomness.key("a draw").secret == draws.within("risks").key("a draw").secret
+
+
+def test_an_audited_file_lets_go_of_rows_that_only_the_risks_look_at() -> None:
+    """Its rows as they stand, and those that were looked at; not what they showed, nor people."""
+    table = pl.DataFrame({"age": [1, 2, 2, 3]})
+    sides = Sides(
+        table,
+        People(table),
+        People(table),
+        _proposed(["age"], []),
+        {"sensitive": ()},
+        (),
+        "plan",
+        (),
+        void=False,
+    )
+    release = as_release(table, [recognised("age", "exact", table["age"].to_list())], {})
+    file = examine._AuditedFile(sides, release, Randomness.seeded(1))
+    assert len(file.looked_at.people) == 2
+    file.forget_examined_rows()
+    assert (file.sides.released.height, file.looked_at.people) == (0, ())
+    assert file.sides.original is sides.original
+    assert file.sides.control is sides.control
+    assert (file.foreign.release.rows, file.notices) == (4, [])
 
 
 def test_groups_of_permuted_values_are_those_that_the_file_numbers() -> None:

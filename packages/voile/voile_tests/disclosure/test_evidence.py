@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from voile.disclosure.counted import Aggregate, Label
-from voile.disclosure.evidence import IntervalEvidence, Labels, Sets
+from voile.disclosure.evidence import CoverEvidence, IntervalEvidence, Labels, Sets
 from voile.disclosure.exact import Exact, Withheld
 from voile.disclosure.interval import Generalized, Interval
 from voile_base.errors import InputError, TableError
@@ -181,3 +183,15 @@ def test_evidence_of_distinct_values_and_cells_is_that_of_all(data):
     assert np.array_equal(spread.packed_targets(slice(None)), np.packbits(pairs, axis=0).T)
     assert np.array_equal(found.packed_targets(slice(None)), np.packbits(covers, axis=0).T)
     assert np.array_equal(spread.only(chosen).covers(slice(None)), pairs[:, chosen])
+
+
+def test_rows_hold_the_number_of_a_cell_in_the_narrowest_type():
+    """A byte each of few cells, and some of the rows, or none, say what all say."""
+    known, cells = Knows(["a", "b"]), Shows("x", {"x": ["b", "a"]})
+    evidence = Exact().evidence(known, cells)
+    cell = np.array([1, 0, 0, 1])
+    found: Any = CoverEvidence.spread(evidence, np.array([0, 1]), cell)
+    assert found.cell.itemsize == 1
+    assert fits(found) == [[0, 3], [1, 2]]
+    assert fits(found.only(np.array([3, 1]))) == [[0], [1]]
+    assert fits(found.only(np.array([], dtype=np.int64))) == [[], []]

@@ -209,8 +209,9 @@ class SensitiveTarget:
         prior = (sightings.rows @ shares) / sightings.rows.sum()
         chunks = posteriors(sightings, len(self.targets), pairs=PAIRS, width=shares.shape[1])
         for chunk, which, weights in chunks:
-            posterior = (weights * sightings.rows[which]) @ shares[which]
             fits = weights.max(axis=1, initial=0.0) > 0
+            np.multiply(weights, sightings.rows[which], out=weights)
+            posterior = weights @ shares[which]
             posterior[~fits] = prior
             yield Beliefs(self, posterior, prior, self.right(chunk), fits)
 

@@ -393,8 +393,11 @@ def _scores(sides: Sequence[_Side], alike: NDArray[np.int64]) -> list[Floats]:
         score = np.empty(len(side.places))
         for chunk, which, weights in near_weights(side.seen, len(side.places)):
             # What the target adds to ``known`` is not known of others; rounding leaves traces.
-            others_like = np.maximum(known[which] - weights, 0)
-            score[chunk] = (weights / (others_like + (looks[which] - 1 + _PRIOR))) @ factor[which]
+            others_like: Floats = known[which] - weights
+            np.maximum(others_like, 0, out=others_like)
+            others_like += looks[which] - 1 + _PRIOR
+            likelier = np.divide(weights, others_like, out=others_like)
+            score[chunk] = likelier @ factor[which]
         scores.append(score.round(_DIGITS))  # sums in another order tell no two people apart
     return scores
 

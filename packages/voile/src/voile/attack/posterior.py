@@ -88,9 +88,9 @@ __all__ = [
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-PAIRS = 1 << 21
-"""Pairs of a person and a row that are weighed at a time: some 50 megabytes."""
-_PACKED = 32
+PAIRS = 1 << 20
+"""Pairs of a person and a row that are weighed at a time: some 25 megabytes."""
+_PACKED = 64
 """How many times as many are looked at before, as bits, for those that fit at all."""
 _BITS = 1 << 22
 """Of bits that say who fits what, how many stand at a time: half a megabyte stays in the caches."""
@@ -328,7 +328,7 @@ def _weights(
         return covers.astype(np.float64)
     weights = _log_weights(sightings, targets)
     if usual is not None:
-        weights = weights - usual
+        weights -= usual
     top = weights.max(axis=axis, keepdims=True, initial=-np.inf)
     weights -= np.where(np.isfinite(top), top, 0.0)
     return np.exp(weights, out=weights)
@@ -338,8 +338,15 @@ def _log_weights(sightings: Sightings, targets: Chosen) -> Floats:
     """Logarithms of the weights of all sightings for some targets; -inf rules one out."""
     graded = [seen for seen in sightings.evidence if not isinstance(seen, CoverEvidence)]
     covers = _covers(sightings, targets)
-    weights = sum((seen.log_weights(targets) for seen in graded), start=np.zeros(()))
-    return weights if covers is None else np.where(covers, weights, -np.inf)
+    if not graded:
+        assert covers is not None, "some column is known"
+        return np.where(covers, 0.0, -np.inf)
+    weights = graded[0].log_weights(targets)
+    for seen in graded[1:]:
+        weights += seen.log_weights(targets)
+    if covers is not None:
+        weights[np.logical_not(covers, out=covers)] = -np.inf
+    return weights
 
 
 def _covers(sightings: Sightings, targets: Chosen) -> NDArray[np.bool_] | None:

@@ -343,6 +343,7 @@ class _Judging:
                 subject.keep_examined_rows()
             risks, risks_skipped = parted(subject.risks(self.inquiry, self.progress))
         subject.judge_control(risks)
+        subject.forget_examined_rows()
         run = EvidenceRun(subject, self.progress, self.clock)
         evidence = _evidence(self.inquiry, self.instruments, run)
         facts["notices"] = (*facts["notices"], *subject.notices)
@@ -533,6 +534,11 @@ class _AuditedFile(ReleaseUnderTest):
         if self.looked_at.file is not self.foreign:
             self.sides, self.foreign = self.sides.without_rows(), self.foreign.without_rows()
             self.release, self.original = self.foreign.release, self.sides.original.frame
+
+    def forget_examined_rows(self) -> None:
+        """Let go of what only the three risks look at: rows as the file has them, and a sample."""
+        self.sides = replace(self.sides, released=self.sides.released.clear())
+        self.looked_at = replace(self.looked_at, file=self.foreign, people=())
 
     def risks(self, inquiry: Inquiry, progress: Progress) -> Iterator[Risk | Skipped]:
         """The three risks of WP216 and those of other packages, or why one was not counted."""

@@ -104,7 +104,8 @@ class CoverEvidence(ABC):
 
     def spread(self, value: NDArray[np.int64], cell: NDArray[np.int64]) -> CoverEvidence:
         """The same about t targets, each of a value that these have, and n rows of these cells."""
-        return _Spread(self, len(value) and int(value.max()) + 1, value, cell)
+        narrow = cell.astype(np.min_scalar_type(int(cell.max(initial=0))))
+        return _Spread(self, len(value) and int(value.max()) + 1, value, narrow)
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,8 +117,8 @@ class _Spread(CoverEvidence):
     values: int
     value: NDArray[np.int64]
     """Shape (t,)."""
-    cell: NDArray[np.int64]
-    """Shape (n,)."""
+    cell: NDArray[np.integer]
+    """Shape (n,); of all rows in the narrowest type."""
 
     @property
     def strict(self) -> CoverEvidence | None:
@@ -148,7 +149,7 @@ class _Spread(CoverEvidence):
 
     def only(self, rows: NDArray[np.int64]) -> Self:
         """The same about some of the rows."""
-        cells = int(self.cell.max(initial=-1)) + 1
+        cells = int(self.cell.max()) + 1 if len(self.cell) else 0
         held, place = numbered(self.cell[rows], cells)
         return replace(self, evidence=self.evidence.only(held), cell=place)
 

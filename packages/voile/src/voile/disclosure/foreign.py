@@ -138,11 +138,16 @@ class NearEvidence:
         Only a missing value fits a missing one.
         """
         known = self.known[targets, np.newaxis]
-        weights = -np.abs(known - self.shown) / self.scale
+        weights: Floats = known - self.shown  # all else is done in its place
+        np.abs(weights, out=weights)
+        weights /= -self.scale
         if self.normal:
-            weights = -(weights**2) / np.pi
-        missing = np.isnan(known) & np.isnan(self.shown)
-        return np.where(missing, 0.0, np.nan_to_num(weights, nan=-np.inf))
+            np.square(weights, out=weights)
+            weights /= -np.pi
+        np.nan_to_num(weights, copy=False, nan=-np.inf)
+        if np.isnan(known).any():
+            weights[np.isnan(known) & np.isnan(self.shown)] = 0.0
+        return weights
 
     def only(self, rows: Indices) -> Self:
         """The same about some of the rows."""
