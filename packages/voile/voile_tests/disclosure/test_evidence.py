@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -190,8 +188,8 @@ def test_rows_hold_the_number_of_a_cell_in_the_narrowest_type():
     known, cells = Knows(["a", "b"]), Shows("x", {"x": ["b", "a"]})
     evidence = Exact().evidence(known, cells)
     cell = np.array([1, 0, 0, 1])
-    found: Any = CoverEvidence.spread(evidence, np.array([0, 1]), cell)
-    assert found.cell.itemsize == 1
+    found = CoverEvidence.spread(evidence, np.array([0, 1]), cell)
+    assert vars(found)["cell"].itemsize == 1
     assert fits(found) == [[0, 3], [1, 2]]
     assert fits(found.only(np.array([3, 1]))) == [[0], [1]]
     assert fits(found.only(np.array([], dtype=np.int64))) == [[], []]

@@ -335,8 +335,7 @@ class _Judging:
         with self.clock.timed("recognising"):
             found = _recognition(sides)
         facts = _facts(sides, found)
-        draws = draws_of(self.run)
-        subject = _AuditedFile(sides, found.foreign, draws, quick=self.inquiry.quick)
+        subject = _AuditedFile(sides, found.foreign, draws_of(self.run), quick=self.inquiry.quick)
         del sides, found
         with self.clock.timed("risks"):
             if not self.instruments.attacks and not self.instruments.measures:
@@ -395,9 +394,8 @@ def _evidence(inquiry: Inquiry, every: Instruments, run: EvidenceRun) -> Finding
     """
     assert isinstance(run.subject, _AuditedFile)
     control = run.subject.sides.control
-    absent = None if control is None else control.frame
-    knowledge = Knowledge(targets=inquiry.targets, absent=absent)
-    found = run.evidence(every.attacks, every.measures, knowledge)
+    known = Knowledge(targets=inquiry.targets, absent=None if control is None else control.frame)
+    found = run.evidence(every.attacks, every.measures, known)
     if not inquiry.quick:
         return found
     attacks = () if inquiry.attacks else attack_names()
