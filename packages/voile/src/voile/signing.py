@@ -363,6 +363,8 @@ class Verification:
     """What else stands there, outside the public part, and nobody has signed."""
     untrue: tuple[str, ...] = ()
     """What the release assumes, and its signers have accepted knowing it to be otherwise."""
+    policy: StatedPolicy | None = None
+    """The one that the signers say to have been passed; None where none could be read."""
 
 
 def verify(
@@ -389,9 +391,10 @@ def verify(
     if private is not None:
         changes += _private_changes(private, signed)
     try:
-        own = StatedPolicy.of_text(signed.statement.policy, "the signed policy").policy
+        stated = StatedPolicy.of_text(signed.statement.policy, "the signed policy")
     except InputError as error:
         return Verification((*changes, str(error)), (), (), "not here")
+    own = stated.policy
     if policy is not None and policy.text != signed.statement.policy:
         changes.append("the signed policy is another than the one that you have named")
     found, broken = _signatures(signed, own, keys, None if policy is None else policy.policy)
@@ -403,7 +406,7 @@ def verify(
     here: Literal["unaltered", "not here"] = "not here" if private is None else "unaltered"
     beside = _unsigned(Path(folder), public, private, signed)
     untrue = signed.statement.untrue or ()
-    return Verification(tuple(changes), tuple(found), tuple(absent), here, beside, untrue)
+    return Verification(tuple(changes), tuple(found), tuple(absent), here, beside, untrue, stated)
 
 
 def _parts(folder: Path) -> tuple[Path, Path | None]:

@@ -643,3 +643,27 @@ def test_it_is_said_to_be_no_legal_advice(copied: Path) -> None:
     found = voile("check", copied, "--policy", "ema")
     assert "no legal advice" in found.output
     assert "PRIVATE" in found.output
+
+
+def test_a_recipient_is_told_who_has_signed_and_what_no_file_shows(tmp_path: Path) -> None:
+    """Of a release alone: no word of private figures, of files it has not, or of ticks."""
+    place = studied(tmp_path)
+    signer = '[[signers]]\nrole = "officer"\n'
+    stated = policy(tmp_path, 'kind = "group-size"\nleast = 1', more=signer)
+    assert voile("key", tmp_path / "key").exit_code == 0
+    voile("check", place, "--policy", stated)
+    assert (
+        "Nobody has signed this release"
+        in voile("check", place / "release", "--policy", stated).output
+    )
+    assert voile("sign", place, "--key", tmp_path / "key", "--as", "officer").exit_code == 0
+    found = voile("check", place / "release", "--policy", stated)
+    assert found.exit_code == 0
+    assert "Unaltered since signed as 'officer'" in found.output
+    assert "it has passed this policy" in found.output
+    other = voile("check", place / "release", "--policy", "gdpr")
+    assert other.exit_code == 4
+    assert "another than this policy" in other.output
+    assert "only since no file here shows them" in str(other.exception)
+    for word in ("PRIVATE", "assumptions.toml", "count it first", "try k"):
+        assert word not in other.output

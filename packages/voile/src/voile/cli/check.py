@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ import click
 
 from voile.policy.templates import template_names, template_text
 from voile_base.errors import InputError, RefusedError
-from voile_base.ondemand import on_demand
+from voile_base.ondemand import dataclass, on_demand
 from voile_base.terminal import (
     as_json,
     print_json,
@@ -133,22 +133,28 @@ def _check_command(
     _require_auditor(case, auditor)
     moved = {"original": original, "control": control, "plan": plan, "auxiliary": auxiliary}
     _run_again(case, moved, beside, again=again)
-    signed = (case.public / policy_case.SIGNATURES).is_file()
-    form = None if signed else checking.form_of(case, stated)
+    found = _signatures_of(folder, case)
+    form = None if found else checking.form_of(case, stated)
     verdict = checking.judge(case, stated)
-    kept = None if signed else checking.keep(case, verdict)
-    unsigned = _who_has_not_signed(folder, stated.policy, signed=signed)
+    kept = None if found else checking.keep(case, verdict)
+    unsigned = _who_has_not_signed(stated.policy, found)
     with telling_what_is_done(f"the verdict stands at {kept}" if kept else "nothing was written"):
-        _tell(verdict, case, unsigned, as_json=as_json)
+        _tell(_Checked(verdict, case, found, unsigned), as_json=as_json)
         for path in filter(None, (form, kept)):
             say(f"{path}: private.")
     if not verdict.passed or unsigned:
         sys.stdout.flush()
-        failed, every = sum(not one.passed for one in verdict.rulings), len(verdict.rulings)
-        msg = f"{folder}: all criteria of {policy} are met, and not all have signed who must"
-        if failed:
-            msg = f"{folder}: {failed} of {every} criteria of {policy} are not met"
-        raise RefusedError(msg)
+        raise RefusedError(f"{folder}: {_refusal(verdict, case, policy)}")
+
+
+def _refusal(verdict: Verdict, case: Case, policy: str) -> str:
+    """How much of a policy is not met; of a release alone, what its files cannot show is apart."""
+    failed = [one for one in verdict.rulings if not one.passed]
+    if not failed:
+        return f"all criteria of {policy} are met, and not all have signed who must"
+    unseen = sum(policy_remedies.is_unseen(one) for one in failed) if case.private is None else 0
+    of = f"{len(failed)} of {len(verdict.rulings)} criteria of {policy} are not met"
+    return f"{of}, {unseen} of them only since no file here shows them" if unseen else of
 
 
 def _require_auditor(case: Case, auditor: str | None) -> None:
@@ -186,13 +192,20 @@ def _run_again(
         audit_examine.require_same_again(case.record, case.data, moved, beside, stage)
 
 
-def _who_has_not_signed(folder: Path, policy: Policy, *, signed: bool) -> list[str]:
-    """Roles that a policy asks to sign, whose signature is not there or does not hold."""
-    if not signed:
-        return [signer.role for signer in policy.signers]
+def _signatures_of(folder: Path, case: Case) -> signing.Verification | None:
+    """What holds of the signatures; None where nobody has signed.  Refuses what was changed."""
+    if not (case.public / policy_case.SIGNATURES).is_file():
+        return None
     found = signing.verify(folder)
     if found.changes:
         raise RefusedError(f"{folder}: not as it was signed: {'; '.join(found.changes)}")
+    return found
+
+
+def _who_has_not_signed(policy: Policy, found: signing.Verification | None) -> list[str]:
+    """Roles that a policy asks to sign, whose signature is not there or does not hold."""
+    if found is None:
+        return [signer.role for signer in policy.signers]
     there = {(one.role, one.key) for one in found.signatures}
     roles = {role for role, _ in there}
     return [
@@ -202,21 +215,81 @@ def _who_has_not_signed(folder: Path, policy: Policy, *, signed: bool) -> list[s
     ]
 
 
-def _tell(verdict: Verdict, case: Case, unsigned: Sequence[str], *, as_json: bool) -> None:
+@dataclass(frozen=True)
+class _Checked:
+    """A verdict, and what is told beside it."""
+
+    verdict: Verdict
+    case: Case
+    found: signing.Verification | None
+    """What holds of the signatures; None where nobody has signed."""
+    unsigned: Sequence[str]
+    """Roles that the policy asks to sign, and that have not."""
+
+    @property
+    def public(self) -> bool:
+        """Whether only what is published was read, so that nothing told is private."""
+        return self.case.private is None
+
+    @property
+    def method(self) -> Document | None:
+        """The method and its parameters of a release; None of a file of another make."""
+        document = self.case.document
+        return None if document is None else document.get("method", {})
+
+    def remedy_of(self, ruling: Ruling) -> str:
+        """What would meet a criterion, for whoever has what was read here."""
+        if self.public and policy_remedies.is_unseen(ruling):
+            return policy_remedies.UNSEEN
+        return policy_remedies.remedy_text(ruling, self.method)
+
+    def signature_lines(self) -> Iterator[str]:
+        """Who has signed, and what they say; of a release alone, too, that nobody has."""
+        if self.found is None:
+            if self.public:
+                yield (
+                    "Nobody has signed this release: whether it was changed since it was made "
+                    "cannot be told from it. Ask whom you have it from for the signed one"
+                )
+            return
+        for one in self.found.signatures:
+            yield f"{one.words[:1].upper()}{one.words[1:]}"
+        own = self.found.policy
+        if own is not None:
+            same = own.text == self.verdict.text
+            which = "this policy" if same else f"another than this policy: {own.policy.name!r}"
+            yield f"Whoever signed it says that it has passed {which}; the evidence is private"
+        for assumed in self.found.untrue:
+            yield f"Its signers know that this is not so, and have accepted it: {assumed}"
+
+
+def _tell(told: _Checked, *, as_json: bool) -> None:
     """Print a verdict, what would meet criteria that are not met, and who has not signed."""
     if as_json:
-        passed = verdict.passed and not unsigned
-        told = {"remedies": _remedies(verdict, case), "unsigned": unsigned, "passed": passed}
-        print_json({**verdict.document(), **told})
+        passed = told.verdict.passed and not told.unsigned
+        by = [] if told.found is None else told.found.signatures
+        more = {
+            "remedies": _remedies(told),
+            "signatures": [{"role": one.role, "key": one.key} for one in by],
+            "unsigned": told.unsigned,
+            "passed": passed,
+        }
+        print_json({**told.verdict.document(), **more})
         return
-    _show(verdict)
-    _show_remedies(verdict, case)
-    for role in unsigned:
+    _show(told)
+    _show_remedies(told)
+    for role in told.unsigned:
         click.echo(f"Not signed: the policy asks a {role!r} to sign.")
 
 
-def _show(verdict: Verdict) -> None:
-    click.echo(study_record.PRIVATE)
+def _show(told: _Checked) -> None:
+    verdict = told.verdict
+    if told.public:
+        click.echo("From the published files alone; nothing of the original was read")
+    else:
+        click.echo(study_record.PRIVATE)
+    for line in told.signature_lines():
+        click.echo(f"{line}.")
     click.echo(f"{verdict.policy}\n")
     print_table(["ruling", "asked", "figure", "how"], list(map(_row, verdict.rulings)))
     click.echo()
@@ -230,37 +303,33 @@ def _show(verdict: Verdict) -> None:
     click.echo(f"{verdict.advice}.")
 
 
-def _remedies(verdict: Verdict, case: Case) -> list[dict[str, object]]:
+def _remedies(told: _Checked) -> list[dict[str, object]]:
     """What would meet each criterion that is not met, for programs; empty where none does."""
-    stated = _method(case)
     return [
         {
             "asks": one.asks,
-            "remedy": policy_remedies.remedy_text(one, stated),
+            "remedy": told.remedy_of(one),
             "changes": [dict(change.parameters) for change in changes],
         }
-        for one in verdict.rulings
+        for one in told.verdict.rulings
         if not one.passed
-        for changes in [policy_remedies.remedies(one, stated)]
+        for changes in [policy_remedies.remedies(one, told.method)]
     ]
 
 
-def _method(case: Case) -> Document | None:
-    """The method and its parameters of a release; None of a file of another make."""
-    return None if case.document is None else case.document.get("method", {})
-
-
-def _show_remedies(verdict: Verdict, case: Case) -> None:
+def _show_remedies(told: _Checked) -> None:
     """What would meet each criterion that is not met, or that no parameter does."""
-    unmet = [ruling for ruling in verdict.rulings if not ruling.passed]
-    if not unmet:
-        return
-    stated = _method(case)
-    click.echo("\nWhat would meet what is not met:")
-    for ruling in dict.fromkeys(
-        (one.asks, policy_remedies.remedy_text(one, stated)) for one in unmet
-    ):
-        click.echo(f"  {ruling[0]}: {ruling[1]}.")
+    unmet = [ruling for ruling in told.verdict.rulings if not ruling.passed]
+    by_remedy: dict[str, dict[str, None]] = {}
+    for ruling in unmet:
+        by_remedy.setdefault(told.remedy_of(ruling), {})[ruling.asks] = None
+    if unmet:
+        click.echo("\nWhat would meet what is not met:")
+    for remedy, asked in by_remedy.items():
+        for one in asked:
+            click.echo(f"  {one}:" if len(asked) > 1 else f"  {one}: {remedy}.")
+        if len(asked) > 1:
+            click.echo(f"    {remedy}.")
 
 
 def _row(ruling: Ruling) -> list[object]:

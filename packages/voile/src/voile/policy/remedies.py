@@ -30,8 +30,10 @@ from voile_base.values import Document
 
 __all__ = [
     "HUMAN",
+    "UNSEEN",
     "PlanChange",
     "changes_for",
+    "is_unseen",
     "ladder",
     "least_k",
     "parameters_of",
@@ -308,6 +310,22 @@ def remedy_text(ruling: Ruling, parameters: Document | None, *, later: bool = Fa
         return "no parameter of this method meets it; choose another method, or leave columns out"
     told = " or ".join(one.text for one in found)
     return f"try {told}; voile choose tells whether it is enough"
+
+
+UNSEEN = (
+    "no file of the release shows it: who has the original measures it or confirms it, with voile "
+    "study; ask who published the release"
+)
+"""What a recipient is told of what only the custodian can answer."""
+_MEASURED = frozenset({"attack", "copies", "re-identification", "risk", "utility", "worst-off"})
+"""Kinds of criteria whose figures need the original."""
+
+
+def is_unseen(ruling: Ruling) -> bool:
+    """Whether a criterion misses its figure or its tick, and published files alone give neither."""
+    if ruling.passed or ruling.value is not None:
+        return False
+    return ruling.countable or ruling.kind in CONFIRMED | _MEASURED
 
 
 def _is_too_wide(ruling: Ruling) -> bool:
