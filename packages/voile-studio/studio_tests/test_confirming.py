@@ -127,7 +127,8 @@ def test_what_is_accepted_all_the_same_says_what_studio_knew(project: Project) -
     made(project, 3, "solutions", ["inspect", "later"])
     (one,) = (one for one in statements_of(project, folder, ticks) if one.says == said)
     assert one.contradiction == (
-        "before this release was made, Studio had shown the solutions around the plan on these rows"
+        "before this release was made, Studio had shown rows before and after, or solutions "
+        "around the plan on these rows"
     )
     assert tick(project, [said]).status_code == 200
     assert ticked(project) == {said: f"officer, knowing that {one.contradiction}"}
@@ -213,6 +214,28 @@ def test_what_was_made_of_this_plan_already_is_told_beside_the_button(project: P
     assert re.search(r"<bdi>age</bdi>: .*information is lost", page)
     project.keep_plan(PLAN.replace("k = 2", "k = 3"))
     assert 'class="deed">Publish<' in visitor.get("/p/people/sign").text
+
+
+@pytest.mark.slow
+def test_before_the_first_signature_it_is_told_what_it_binds_and_to_whom_the_release_goes(
+    project: Project,
+) -> None:
+    """A policy that names nobody is told to, and each later release to be checked anew."""
+    folder = project.folder / "releases" / "002"
+    (project.folder / "key").write_text("x")
+    for one in read_ticks(folder / "private" / ASSUMPTIONS):
+        tick(project, [one.says])
+    visitor = Visitor(project.start.folder)
+    visitor.post("/p/people/releases/001/withdraw")
+    tick(project, [one.says for one in read_ticks(folder / "private" / ASSUMPTIONS)])
+    check(folder)
+    page = visitor.get("/p/people/sign").text
+    assert "This policy does not say to whom the release goes" in page
+    assert "binds the series" not in page
+    statement = json.loads((folder / "release" / "release.json").read_text())
+    statement["series"] = {"name": "yearly", "version": 1}
+    (folder / "release" / "release.json").write_text(json.dumps(statement))
+    assert "release 2 binds the series" in visitor.get("/p/people/sign").text
 
 
 @pytest.mark.slow

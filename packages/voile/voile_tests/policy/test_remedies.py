@@ -17,7 +17,16 @@ from voile.policy.choosing import Choice, TriedPlan, _order, _shares_rulings
 from voile.policy.criteria.identifiers import _Cells
 from voile.policy.criteria.measured import AttackRate, PrivacyBudget, Utility
 from voile.policy.criteria.risks import Copies, ReIdentified, ThreeRisks, WorstOff
-from voile.policy.remedies import PlanChange, changes_for, ladder, least_k, remedies, remedy_text
+from voile.policy.remedies import (
+    PlanChange,
+    changes_for,
+    is_unseen,
+    ladder,
+    least_k,
+    remedies,
+    remedy_text,
+    untried_text,
+)
 from voile.policy.ruling import (
     MeasuredFigure,
     Ruling,
@@ -227,6 +236,34 @@ def test_what_a_criterion_names_is_left_out_but_not_the_only_sensitive_column() 
     budget = unmet("privacy-budget", 1.0, value=2.0)
     assert list(changes_for([budget], PlanChange({"epsilon": 2}), plan, ["age"])) == []
     assert PlanChange().text == "the plan as it is"
+
+
+def test_columns_that_no_group_hides_stay_out_of_every_further_plan() -> None:
+    """Whatever else is changed: with them a plan misses the policy still."""
+    plan = parse_plan(tomllib.loads(PLAN))
+    hidden = unmet("risk", 0.1, "singling out", value=0.9, columns=("zip", "age", "zip.old"))
+    other = unmet("risk", 0.1, "linkability", value=0.3)
+    changes = [*changes_for([hidden, other], PlanChange({"k": 9}), plan, ["age", "zip"])]
+    assert changes[0].text == "k = 9, without column 'age', without column 'zip.old'"
+    assert all({"age", "zip.old"} <= {*one.without} for one in changes)
+
+
+def test_what_was_tried_is_not_advised() -> None:
+    """It is told to be not enough; what was not tried may help."""
+    made, given = PlanChange(), {"k": 5}
+    missed = unmet("risk", 0.1, "linkability", value=0.3, side="most")
+    assert untried_text(missed, made, given, {"k = 10"}) == "k = 10: tried, and not enough"
+    assert untried_text(missed, made, given, set()) == "k = 10 may help, and was not tried"
+    wide = unmet("risk", 0.3, "inference", value=0.1, low=-0.2, high=0.4, side="most")
+    assert "more people make the interval narrower" in untried_text(wide, made, given, set())
+
+
+def test_only_what_needs_the_original_or_a_person_is_unseen_by_a_recipient() -> None:
+    """Figures of published files that miss a limit are seen, and so is what is met."""
+    assert is_unseen(unmet("attack", 0.3, "membership"))
+    assert is_unseen(unmet("question", None))
+    assert not is_unseen(unmet("group-size", 5.0))
+    assert not is_unseen(unmet("attack", 0.3, "prosecutor", value=0.5))
 
 
 # --- what criteria find
@@ -539,6 +576,29 @@ def test_plans_are_ordered_by_loss_then_by_rows_left_out_then_by_how_much_was_ch
         TriedPlan(PlanChange(), left_out=0.0),
     ]
     assert all(_order(one) < _order(two) for one, two in pairwise(ordered))
+
+
+def test_a_plan_that_shows_nothing_is_the_nearest_to_no_policy() -> None:
+    """Unless no other gives a release."""
+    asked = policy('kind = "group-size"\nleast = 11')
+    stated = SimpleNamespace(plan=parse_plan(tomllib.loads(PLAN)))
+    missed = (unmet("group-size", 11.0),)
+    full = TriedPlan(PlanChange(), objective=0.1, rulings=(), unmet=missed * 2)
+    empty = TriedPlan(PlanChange({"k": 99}), information_loss=1.0, rulings=(), unmet=missed)
+    gone = TriedPlan(PlanChange({"k": 98}), left_out=1.0, rulings=(), unmet=missed)
+    choice = Choice(stated, asked, 9, (empty, gone, full), 24, exhausted=True)
+    assert choice.nearest is full
+    assert Choice(stated, asked, 9, (empty,), 24, exhausted=True).nearest is empty
+
+
+def test_a_plan_of_a_series_is_told_to_have_been_tried_outside_of_it() -> None:
+    """Its figures are none of the series, and its series is no parameter of what was tried."""
+    text = PLAN + 'series = "yearly"\nrecord_key = "name"\n'
+    stated = SimpleNamespace(plan=parse_plan(tomllib.loads(text)))
+    asked = policy('kind = "group-size"\nleast = 11')
+    told = Choice(stated, asked, 9, (TriedPlan(PlanChange()),), 24, exhausted=True).paragraph()
+    assert "publishes in the series 'yearly'" in told
+    assert "by generalization (k = 5)." in told
 
 
 def test_a_release_of_the_same_columns_shares_the_rulings_of_one_that_was_judged() -> None:

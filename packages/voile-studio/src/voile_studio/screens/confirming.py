@@ -272,7 +272,7 @@ def _looks_before(project: Project, folder: Path) -> str:
     earlier = len({tuple(one.arguments) for one in done if one.purpose == "release"})
     shown = [
         *([f"tried {plans} plan{'s' * (plans > 1)}"] if plans else []),
-        *(["shown the solutions around the plan"] if explored else []),
+        *(["shown rows before and after, or solutions around the plan"] if explored else []),
         *([f"examined {earlier} earlier release{'s' * (earlier > 1)}"] if earlier else []),
     ]
     if not shown:

@@ -17,7 +17,7 @@ from typing import Annotated
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import Response
 
-from voile.policy.checking import VERDICT
+from voile.policy.checking import VERDICT, Verdict, narrowly_met
 from voile.policy.ruling import ASSUMPTIONS, CONFIRMED, tally_of
 from voile.policy.stated import StatedPolicy
 from voile.report.words import column_losses, lost_shares, reidentified
@@ -274,6 +274,7 @@ def _release(project: Project, folder: Path) -> dict[str, object] | None:
         "check": project.jobs.latest(f"check-{folder.name}"),
         "verdict": verdict,
         "audience": _audience(verdict),
+        "narrow": _narrow(folder) if in_series else (),
         "labelled": labelled,
         "otherwise": otherwise,
         "tally": tally_of([label for _, label in labelled]),
@@ -305,6 +306,14 @@ def _losses(record: StudyRecord) -> list[tuple[str, str, bool]]:
     shares, told = lost_shares(record), column_losses(record)
     inorder = sorted(shares, key=lambda name: -shares[name])
     return [(name, told[name], shares[name] >= _HALF) for name in inorder]
+
+
+def _narrow(folder: Path) -> tuple[str, ...]:
+    """What the release meets so narrowly that a later one of its series may miss it."""
+    try:
+        return narrowly_met(Verdict.read(folder / "private" / VERDICT).rulings)
+    except InputError:
+        return ()
 
 
 def _audience(verdict: Document) -> str:

@@ -17,14 +17,12 @@ from voile_base.values import Json
 
 if TYPE_CHECKING:
     from voile.policy import choosing
-    from voile.policy import remedies as policy_remedies
     from voile.policy import stated as policy_stated
     from voile.policy.choosing import Choice, TriedPlan
     from voile.study import record as study_record
     from voile.study import verdict as study_verdict
 else:
     choosing = on_demand("voile.policy.choosing")
-    policy_remedies = on_demand("voile.policy.remedies")
     policy_stated = on_demand("voile.policy.stated")
     study_record = on_demand("voile.study.record")
     study_verdict = on_demand("voile.study.verdict")
@@ -199,22 +197,18 @@ def _findings(choice: Choice) -> Iterator[str]:
         best = choice.nearest
         yield f"None meets {choice.policy.policy.name}. The nearest: {best.change.text}."
         yield "In the way:"
-        for one in best.unmet:
-            remedy = policy_remedies.remedy_text(one, _given(choice))
+        for one, remedy in choice.in_the_way:
             yield f"  {one.asks} ({one.why}): {remedy}."
-        more = " A greater --effort or --sample 0 tries more." if choice.exhausted else ""
+        way = "A greater --effort" if choice.sample is None else "A greater --effort or --sample 0"
+        more = f" {way} tries more." if choice.exhausted else ""
         yield f"{looked}{more}"
         return
     yield f"The least change that meets {choice.policy.policy.name}: {choice.found.change.text}."
+    if choice.found.shows_nothing:
+        yield "It publishes next to nothing, and no other plan that was tried meets the policy."
     for tie in choice.ties:
         yield f"Tied with it, the same risk and objective: {tie.change.text}."
     yield looked
-
-
-def _given(choice: Choice) -> Json:
-    """The parameters of the method of the plan found, or of the nearest one."""
-    stated = policy_remedies.parameters_of(choice.stated.plan)
-    return {**stated, **choice.nearest.change.parameters}
 
 
 def _document(choice: Choice) -> Json:
@@ -230,10 +224,7 @@ def _document(choice: Choice) -> Json:
         "ties": [one.change.text for one in choice.ties],
         "nearest": choice.nearest.change.text,
         "in_the_way": [one.asks for one in choice.nearest.unmet],
-        "remedies": [
-            {"asks": one.asks, "remedy": policy_remedies.remedy_text(one, _given(choice))}
-            for one in choice.nearest.unmet
-        ],
+        "remedies": [{"asks": one.asks, "remedy": told} for one, told in choice.in_the_way],
         "plans": [_plan_document(one) for one in choice.tried],
         "paragraph": choice.paragraph(),
     }

@@ -209,7 +209,7 @@ def _show(comparison: StudyComparison) -> None:
             told = "; ".join(point.unmet) or "all that figures decide is met"
             click.echo(f"{point.name}: policy: {'not met: ' if point.unmet else ''}{told}")
             for narrow in point.narrow:
-                click.echo(f"{point.name}: policy: {narrow}; a release drawn anew may miss it")
+                click.echo(f"{point.name}: policy: {narrow}; a release may miss it")
     for tie in _ties(comparison):
         click.echo(tie)
     for message in dict.fromkeys(point.message for point in comparison.points if point.message):

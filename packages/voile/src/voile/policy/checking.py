@@ -52,6 +52,7 @@ __all__ = [
     "form_of",
     "judge",
     "keep",
+    "narrowly_met",
     "risks_asked",
     "rulings_unwritten",
     "verdict_schema",
@@ -244,7 +245,7 @@ class PolicyJudge:
         later = release.series is not None and release.series.version > 1
         return PolicyFindings(
             tuple(_told(one, parameters, later=later) for one in rulings if not one.passed),
-            tuple(_narrow_text(one) for one in rulings if _is_narrow(one)),
+            narrowly_met(rulings),
         )
 
     @property
@@ -257,6 +258,11 @@ _DRAWN = frozenset({"risk", "attack", "worst-off", "re-identification", "utility
 """Kinds of criteria whose figures another release may have otherwise."""
 _NEAR = 0.1
 """Of a limit."""
+
+
+def narrowly_met(rulings: Sequence[Ruling]) -> tuple[str, ...]:
+    """The criteria that a figure, or its interval, meets within a tenth of the limit, in words."""
+    return tuple(_narrow_text(one) for one in rulings if _is_narrow(one))
 
 
 def _is_narrow(ruling: Ruling) -> bool:

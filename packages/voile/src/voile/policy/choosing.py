@@ -68,6 +68,7 @@ from voile.policy.remedies import (
     ladder,
     least_k,
     parameters_of,
+    untried_text,
 )
 from voile.policy.ruling import Ruling
 from voile.policy.stated import StatedPolicy
@@ -77,7 +78,7 @@ from voile.schema.plan import Plan
 from voile.study.evidence import EvidenceTerms, Instruments, gather
 from voile.study.frontier import FrontierRisk
 from voile.study.original import Original
-from voile.study.plans import StatedPlan, json_value
+from voile.study.plans import StatedPlan, json_value, single_release
 from voile.study.record import LOSS, AttackDocument, StudyRecord, rates_of
 from voile.study.rehearsal import Staged, hold_rows_out
 from voile.study.run import prepare_release
@@ -105,6 +106,8 @@ _JUDGED = 5
 """Releases of a sample that the whole policy judges: its evidence costs most."""
 _DRAWS = 3
 """How often a plan that meets limits of drawn risks is judged, by people drawn anew each time."""
+_NOTHING = 0.995
+"""Of all information, or of all rows, from which on a plan that loses it is no way to publish."""
 _KEPT_ROWS = 50_000
 """Rows of tables of which releases are kept until the policy has judged them."""
 
@@ -134,6 +137,11 @@ class TriedPlan:
     """Those that are not met, as far as it was looked."""
     sampled: bool = False
     """Whether all figures are those of a sample of the rows."""
+
+    @property
+    def shows_nothing(self) -> bool:
+        """Whether quasi-identifiers say next to nothing any more, or next to no row is left."""
+        return max(self.information_loss or 0, self.left_out or 0) >= _NOTHING
 
     @property
     def meets(self) -> bool:
@@ -228,6 +236,19 @@ class Choice:
             and any(one.sampled == known.sampled and one.is_tied_with(known) for known in same)
         )
 
+    @property
+    def in_the_way(self) -> tuple[tuple[Ruling, str], ...]:
+        """What the nearest plan fails, and what may help: a change, unless it was tried."""
+        best, given = self.nearest, parameters_of(self.stated.plan)
+        tried = {one.change.text for one in self.tried}
+        return tuple((one, untried_text(one, best.change, given, tried)) for one in best.unmet)
+
+    @property
+    def series(self) -> str | None:
+        """The series in which the plan publishes, outside of which it was tried; None: none."""
+        named = parameters_of(self.stated.plan).get("series")
+        return None if named is None else str(named)
+
     def paragraph(self) -> str:
         """What an ethics board asks for, in full sentences; holds figures of private rows."""
         return " ".join(_sentences(self))
@@ -294,8 +315,12 @@ def _keeping(plan: Plan, weight: str | None) -> Plan:
 
 
 def _nearest(tried: Sequence[TriedPlan]) -> TriedPlan:
-    """The plan that fails the fewest criteria; then that of the least objective, by all rows."""
+    """The plan that fails the fewest criteria; then that of the least objective, by all rows.
+
+    None that shows nothing, where another gives a release.
+    """
     made = [one for one in tried if not one.problem] or [tried[0]]
+    made = [one for one in made if not one.shows_nothing] or made
     return min(
         made, key=lambda one: (one.sampled, one.rulings is None, len(one.unmet), *_order(one))
     )
@@ -374,6 +399,7 @@ class _Trial:
             and not one.meets
             and one.change.text not in followed
             and not self._is_hopeless(one)
+            and not one.shows_nothing
         ]
         return min(open_ones, key=lambda one: (len(one.unmet), *_order(one)), default=None)
 
@@ -603,10 +629,16 @@ def _percent(share: float | None) -> str:
 def _sentences(choice: Choice) -> Iterator[str]:
     """Of the plan found, or of the nearest one, which then does not meet the policy."""
     best, policy = choice.nearest, choice.policy.policy
-    name, given = _method(choice.stated.plan), {**parameters_of(choice.stated.plan)}
+    plan = single_release(choice.stated.plan)
+    name, given = _method(plan), parameters_of(plan)
     settings = json_value({**given, **best.change.parameters})
     said = ", ".join(f"{key} = {value}" for key, value in settings.items() if key != "criteria")
     yield f"The table of {choice.rows:,} records is to be published by {name} ({said})."
+    if choice.series is not None:
+        yield (
+            f"The plan publishes in the series {choice.series!r}; all figures here are those of a "
+            "single release, and one of the series has others, which voile study of it counts."
+        )
     if best.change.without:
         yield f"Columns left out for it: {', '.join(best.change.without)}."
     yield (

@@ -13,7 +13,7 @@ whether that is enough is told by trying it (``choosing``).
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from decimal import Decimal
 from math import ceil
@@ -39,6 +39,7 @@ __all__ = [
     "parameters_of",
     "remedies",
     "remedy_text",
+    "untried_text",
 ]
 
 HUMAN = CONFIRMED | {"publishable"}
@@ -157,10 +158,15 @@ def changes_for(
     """What may meet the criteria that a plan fails, each upon what was changed already.
 
     ``columns`` are quasi-identifiers, in the order in which they may be left out.  The only
-    sensitive column, for which the table is published, is never left out.
+    sensitive column, for which the table is published, is never left out.  Columns that single
+    people out whatever their groups are stay out of every further plan.
     """
     sensitive = [name for name in plan.roles.sensitive if name not in made.without]
     shown = [name for name in plan.roles.published if name not in made.without]
+    unhidden = dict.fromkeys(name for one in unmet for name in one.unhidden if name in shown)
+    if unhidden and [*unhidden] != sensitive:
+        made = made.and_also(PlanChange(without=(*unhidden,)))
+        yield made
     left = [name for name in columns if name not in made.without]
     for ruling in unmet:
         for change in remedies(ruling, {**parameters_of(plan), **made.parameters}):
@@ -310,6 +316,22 @@ def remedy_text(ruling: Ruling, parameters: Document | None, *, later: bool = Fa
         return "no parameter of this method meets it; choose another method, or leave columns out"
     told = " or ".join(one.text for one in found)
     return f"try {told}; voile choose tells whether it is enough"
+
+
+def untried_text(ruling: Ruling, made: PlanChange, given: Document, tried: Collection[str]) -> str:
+    """What would meet a criterion that a tried plan fails, and whether that was tried, too.
+
+    ``made`` are the changes of that plan to one with the parameters ``given``; ``tried`` holds the
+    texts of all changes that were.
+    """
+    now = {**given, **made.parameters}
+    changes = [made.and_also(one).of_plan(given).text for one in remedies(ruling, now)]
+    if not changes or _is_too_wide(ruling):
+        return remedy_text(ruling, now)
+    left = [one for one in changes if one not in tried]
+    if left:
+        return f"{' or '.join(left)} may help, and was not tried"
+    return f"{' and '.join(changes)}: tried, and not enough"
 
 
 UNSEEN = (
