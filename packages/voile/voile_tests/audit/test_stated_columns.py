@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,9 +13,10 @@ import pytest
 from voile.audit import foreign
 from voile.audit.common_rows import contradicted
 from voile.audit.examine import audit
-from voile.audit.foreign import StandingTogether, renamed_columns, stand_together
+from voile.audit.foreign import StandingTogether, stand_together
 from voile.audit.recognition import named_cells, recognise
 from voile.audit.record import COPYING, DOES_NOT_APPLY, ROWS_OF_PEOPLE, AuditRecord, Inquiry
+from voile.audit.renaming import RenamedColumns, renamed_columns
 from voile.release.reading import People
 from voile.schema.plan import parse_plan
 from voile_tests.audit.tables import marginals, people
@@ -121,9 +123,13 @@ def test_rows_all_of_whose_columns_were_permuted_are_of_nobody(tmp_path: Path) -
     assert risk["persons"] == 0
 
 
-def _renamed(file: pl.DataFrame, original: pl.DataFrame) -> dict[str, str]:
+def _renamed_columns(file: pl.DataFrame, original: pl.DataFrame) -> RenamedColumns:
     shown = recognise(file, People(original))
     return renamed_columns(file, [one for one in shown if one.columns], People(original))
+
+
+def _renamed(file: pl.DataFrame, original: pl.DataFrame) -> Mapping[str, str]:
+    return _renamed_columns(file, original).reasons
 
 
 def _next(column: pl.Series) -> pl.Series:
@@ -345,5 +351,116 @@ def test_labels_that_a_plan_explains_falsely_are_told(of: str) -> None:
     shown = recognise(file, People(original, plan))
     if of == "everything":  # a tree names a value once: the reading is that of such a hierarchy
         shown = [replace(one, unread=()) for one in shown]
-    found = renamed_columns(file, shown, People(original, plan))
+    found = renamed_columns(file, shown, People(original, plan)).reasons
     assert list(found) == (["education"] if of in {"another value", "everything"} else [])
+
+
+def _with_flags(rows: int, seed: int, kinds: int = 2) -> pl.DataFrame:
+    """People of whom two columns show the same few values, about as often."""
+    draws = np.random.default_rng(seed)
+    town = people(rows, seed)
+    member = (draws.random(rows) < 0.2 + 0.3 * (town["age"].to_numpy() > 50)).astype(int)
+    owner = (draws.random(rows) < 0.2 + 0.3 * (town["hours"].to_numpy() > 40)).astype(int)
+    if kinds > 2:
+        member, owner = (one * 2 + draws.integers(0, 2, rows) for one in (member, owner))
+    return town.with_columns(member=member, owner=owner)
+
+
+def _exchanged(original: pl.DataFrame, *names: str) -> pl.DataFrame:
+    """Each column under the name of the one before it."""
+    return original.with_columns(
+        original[name].alias(before)
+        for name, before in zip(names, (names[-1], *names), strict=False)
+    )
+
+
+@pytest.mark.parametrize(("kinds", "rows"), [(2, 400), (4, 400), (2, 399), (4, 370)])
+def test_columns_of_the_same_values_under_each_others_names_are_told(kinds: int, rows: int) -> None:
+    """Of all rows, without one, and where some are left out; and no other column is told."""
+    original = _with_flags(400, 1, kinds)
+    file = _exchanged(original, "member", "owner").sample(rows, shuffle=True, seed=1)
+    found = _renamed_columns(file, original)
+    assert set(found.reasons) == {"member", "owner"}
+    assert "as the values of column 'owner'" in found.reasons["member"]
+
+
+def test_columns_that_stand_under_each_others_names_are_told_among_other_rows() -> None:
+    """One row in ten is drawn by columns themselves, and half of the people are left out."""
+    original = _with_flags(2000, 2)
+    made = _exchanged(original, "member", "owner")
+    for file in (
+        pl.concat([made[200:], marginals(made, 8)[:200]]),
+        made.sample(1000, seed=1),
+    ):
+        assert set(_renamed(file, original)) == {"member", "owner"}
+
+
+@pytest.mark.parametrize("key", ["town", "age"])
+def test_a_cipher_that_another_column_turns_is_told(key: str) -> None:
+    """Each town, or each age, has its own order of the levels of education."""
+    original = people(400, 1)
+    draws = np.random.default_rng(4)
+    levels = original["education"].unique().sort().to_list()
+    turned = {
+        one: dict(zip(levels, draws.permutation(levels), strict=True))
+        for one in original[key].unique()
+    }
+    cells = [turned[one][value] for one, value in original.select(key, "education").iter_rows()]
+    file = original.with_columns(pl.Series("education", cells))
+    found = _renamed(file.sample(fraction=1, shuffle=True, seed=1), original)
+    assert list(found) == ["education"]
+    assert f"beside each value of {key!r}" in found["education"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
+def test_files_with_columns_of_the_same_values_show_no_exchange(seed: int) -> None:
+    """Samples, other people, drawn columns, and values that were drawn anew in part."""
+    original, draws = _with_flags(500, seed), np.random.default_rng(seed)
+    for file in (
+        original,
+        original.sample(250, seed=seed),
+        _with_flags(500, 100 + seed),
+        marginals(original, seed),
+        original[draws.integers(0, 500, 500)],
+        original.with_columns(
+            _redrawn(original[n], 0.6, draws).cast(original[n].dtype) for n in ("member", "owner")
+        ),
+        original.with_columns(original["owner"].shuffle(seed=seed)),
+    ):
+        found = _renamed_columns(file, original)
+        assert not found.reasons
+        assert not found.undecided
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
+def test_columns_of_rare_values_show_no_exchange_and_no_key(seed: int) -> None:
+    """Nor do few rows, of which cells were suppressed, shuffled, or swapped with near ones."""
+    draws = np.random.default_rng(seed)
+    rare = pl.DataFrame(draws.random((300, 5)) < 0.05, [f"f{n}" for n in range(5)])
+    rare = rare.select(pl.all().cast(pl.String))
+    few = pl.DataFrame(draws.integers(0, 3, (60, 4)), [f"f{n}" for n in range(4)])
+    for original in (rare, few):
+        rows = original.height
+        hidden = [pl.Series(draws.random(rows) < 0.2) for _ in original.columns]
+        for file in (
+            original.select(
+                pl.when(away).then(None).otherwise(pl.col(name)).alias(name)
+                for name, away in zip(original.columns, hidden, strict=True)
+            ),
+            original.with_columns(original[name].shuffle(seed=seed) for name in ("f2", "f3")),
+            pl.DataFrame([_swapped(one, draws) for one in original]),
+        ):
+            found = _renamed_columns(file, original)
+            assert not [why for why in found.reasons.values() if "stand beside" in why]
+            assert not [why for why in found.reasons.values() if "beside each value" in why]
+
+
+def _swapped(column: pl.Series, draws: np.random.Generator) -> pl.Series:
+    """Values in the place of others of near ranks."""
+    order, rows = column.arg_sort().to_numpy(), len(column)
+    moved = np.argsort(np.arange(rows) + draws.uniform(-rows / 10, rows / 10, rows))
+    at = np.empty(rows, dtype=np.int64)
+    at[order] = order[moved]
+    return column.gather(at)

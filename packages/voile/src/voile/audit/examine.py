@@ -31,7 +31,7 @@ Cost: a count of the values of each such column.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from importlib.util import find_spec
@@ -55,7 +55,6 @@ from voile.audit.foreign import (
     Repetition,
     as_release,
     order_notices,
-    renamed_columns,
     stand_together,
     stands_for,
 )
@@ -70,6 +69,7 @@ from voile.audit.record import (
     draws_of,
     run_of,
 )
+from voile.audit.renaming import renamed_columns
 from voile.audit.risk import Risk, Setting, risk_inquiries
 from voile.audit.scenarios import THE_HOLDER, known_sets
 from voile.audit.sides import Sides, read_sides
@@ -91,7 +91,6 @@ from voile.study.original import fingerprint
 from voile.study.plans import json_value
 from voile.study.record import AttackDocument, MeasureDocument, Skipped
 from voile.study.single import versions
-from voile.table.arrays import Frame
 from voile.table.looking import MACHINE_MADE, count_occurrences
 from voile.table.places import file_and_part
 from voile.table.profile import Inspected
@@ -106,22 +105,14 @@ __all__ = ["Inquiry", "audit", "require_same_again"]
 
 
 def _unfit_columns(
-    released: Frame,
-    columns: Iterable[Recognised],
-    original: People,
-    private: Collection[str],
-    *,
-    proposed: bool,
+    shown: Iterable[Recognised], original: People, *, proposed: bool
 ) -> dict[str, str]:
     """Why each shown column that must not leave must not, as a clause; by the original's name.
 
-    ``private`` are identifiers, which other rules look at; ``proposed`` says that no plan was
-    given.
+    ``proposed`` says that no plan was given.
     """
-    shown = [one for one in columns if one.columns and one.name not in private]
     reasons = ((one.name, _reason(one, original, proposed=proposed)) for one in shown)
-    unfit = {name: why for name, why in reasons if why is not None}
-    return unfit | renamed_columns(released, shown, original)
+    return {name: why for name, why in reasons if why is not None}
 
 
 def _unread_columns(sides: Sides, foreign: Foreign) -> tuple[dict[str, str], Mapping[str, str]]:
@@ -431,11 +422,13 @@ def _recognition(sides: Sides) -> _Recognition:
     twice = foreign.repetition(sides.original)
     proposed = sides.roles_of == "proposal"
     unread, not_assessed = _unread_columns(sides, foreign)
+    shown = [one for one in recognised if one.columns and one.name not in sides.identifiers]
+    others = renamed_columns(sides.released, shown, sides.original)
+    not_assessed = {**not_assessed, **others.not_assessed}
     unfit = {
         **unread,
-        **_unfit_columns(
-            sides.released, recognised, sides.original, sides.identifiers, proposed=proposed
-        ),
+        **_unfit_columns(shown, sides.original, proposed=proposed),
+        **others.reasons,
     }
     notices = (
         *sides.notices,

@@ -71,7 +71,6 @@ from voile.audit.spellings import (
     RENAMED,
     DrawnCounts,
     fit_sorted,
-    renamed,
     sorted_counts,
 )
 from voile.disclosure.exact import Permuted
@@ -95,7 +94,6 @@ __all__ = [
     "StandingTogether",
     "as_release",
     "order_notices",
-    "renamed_columns",
     "stand_together",
     "stands_for",
 ]
@@ -454,34 +452,6 @@ def _standard_ranks(numbers: Floats) -> Floats:
     ranks = (np.cumsum(count) - count / 2)[place]
     found[there] = (ranks - ranks.mean()) / (ranks.std() or 1.0)
     return found
-
-
-_VALUES = {"exact", "permuted", "synthetic"}
-
-
-def renamed_columns(
-    released: pl.DataFrame, columns: Iterable[Recognised], original: People
-) -> dict[str, str]:
-    """Columns of a file that show the original's under a cipher, and why; by their names."""
-    read = ((one.name, _as_named(released, one, original)) for one in columns)
-    return renamed({name: cells for name, cells in read if cells is not None}, original)
-
-
-def _as_named(released: pl.DataFrame, one: Recognised, original: People) -> pl.Series | None:
-    """The cells of a column by the values that they name; None where nobody can compare them.
-
-    A label that a plan says to name several values counts as it is: who makes a file may say in its
-    plan that each names everything.
-    """
-    if one.how in _VALUES and len(one.columns) == 1:
-        return one.columns[0]
-    if one.how != "set" or one.unread or len(one.of) != 1:
-        return None
-    frame = pl.DataFrame([one.columns[0].cast(pl.String).alias("read")])
-    frame = frame.with_columns(released[one.of[0]].cast(pl.String).alias("shown"))
-    values = original.distinct_texts(one.name)[0].cast(pl.String)
-    named = pl.when(pl.col("read").is_in(values.implode())).then("read").otherwise("shown")
-    return frame.select(named.alias(one.name)).to_series()
 
 
 def stands_for(cells: pl.Series, original: People, among: Iterable[str]) -> str | None:

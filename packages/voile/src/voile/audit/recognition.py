@@ -65,9 +65,10 @@ from voile.table.codes import encode
 from voile_base.errors import TableError, nearest
 from voile_base.ondemand import dataclass
 
-__all__ = ["Recognised", "named_cells", "recognise"]
+__all__ = ["Recognised", "as_named", "named_cells", "recognise"]
 
 _PAIRS = ((".low", ".high"), ("_low", "_high"), ("_min", "_max"), ("_from", "_to"), ("_lo", "_hi"))
+_VALUES = {"exact", "permuted", "synthetic"}
 _RARE = 0.02
 """The share of rows whose cells may be others than the rest, such as mistakes in a file."""
 _SHARED = 3
@@ -130,6 +131,23 @@ def named_cells(released: pl.DataFrame, original: People) -> dict[str, pl.Series
     """The columns of a file that have the name of one of the original, numbers as numbers."""
     names = [name for name in original.frame.columns if name in released.columns]
     return {name: _as_numbers(released[name], original.dtype(name)) for name in names}
+
+
+def as_named(released: pl.DataFrame, one: Recognised, original: People) -> pl.Series | None:
+    """The cells of a column by the values that they name; None where nobody can compare them.
+
+    A label that a plan says to name several values counts as it is: who makes a file may say in its
+    plan that each names everything.
+    """
+    if one.how in _VALUES and len(one.columns) == 1:
+        return one.columns[0]
+    if one.how != "set" or one.unread or len(one.of) != 1:
+        return None
+    frame = pl.DataFrame([one.columns[0].cast(pl.String).alias("read")])
+    frame = frame.with_columns(released[one.of[0]].cast(pl.String).alias("shown"))
+    values = original.distinct_texts(one.name)[0].cast(pl.String)
+    named = pl.when(pl.col("read").is_in(values.implode())).then("read").otherwise("shown")
+    return frame.select(named.alias(one.name)).to_series()
 
 
 def _column(

@@ -52,9 +52,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, special
 
-from voile.audit.common_rows import JointTexts, joint_texts
-from voile.release.reading import People
-from voile.table.arrays import Values
+from voile.audit.common_rows import JointTexts
 from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
 
@@ -65,6 +63,7 @@ __all__ = [
     "RENAMED",
     "DrawnCounts",
     "SetReader",
+    "banded",
     "ends_of",
     "fit_sorted",
     "renamed",
@@ -410,14 +409,13 @@ _AS_MUCH, _NAMED, _BACK = 0.25, 1 / 3, 0.5
 and how much more under the best ones."""
 
 
-def renamed(cells: Mapping[str, Values], original: People) -> dict[str, str]:
+def renamed(both: Mapping[str, JointTexts]) -> dict[str, str]:
     """Columns that show the original's under a cipher, each value in another's place, and why.
 
     A clause for each, by its name.  What tells a column of few values is how often they stand
     beside those of another: as often, one by one, as in the original, and under other names.
     """
-    both = {name: joint_texts(original, name, column) for name, column in cells.items()}
-    rows = max(map(len, cells.values()), default=0)
+    rows = max((len(texts.sides[1]) for texts in both.values()), default=0)
     told = "its values are as often, one by one, as those of the original under each other's names"
     remedy = "who undoes that has the column; leave it out"
     counts = {name: _pair_counts(texts) for name, texts in both.items()}
@@ -449,7 +447,7 @@ def _misnamed(both: Mapping[str, JointTexts], known: Collection[str]) -> list[st
         moved: dict[str, float] = {}
         for name, texts in few.items():
             most = rows // DENSE // texts.distinct
-            told = _Misnaming.of(texts, (_banded(left[n], most) for n in left if n != name))
+            told = _Misnaming.of(texts, (banded(left[n], most) for n in left if n != name))
             moved |= {name: told.lost} if told.is_certain else {}
         if not moved:
             return found
@@ -457,7 +455,7 @@ def _misnamed(both: Mapping[str, JointTexts], known: Collection[str]) -> list[st
         del left[found[-1]], few[found[-1]]
 
 
-def _banded(texts: JointTexts, most: int) -> JointTexts:
+def banded(texts: JointTexts, most: int) -> JointTexts:
     """A column of more values in a few parts of those that follow each other, of as many people."""
     if texts.distinct <= most:
         return texts
@@ -552,7 +550,7 @@ def _are_renamed(held: Indices, shown: Indices) -> bool:
         if astray <= _LEFT_OUT * people:
             if np.abs(held - shown).sum() >= max(OTHERWISE * people, 3 * astray):
                 return True
-        elif _fit(held, shown) < _NOT_THESE:
+        elif _fit(held, shown, of_others=True) < _NOT_THESE:
             return bool(np.abs(held * (rows / people) - shown).sum() >= OTHERWISE * rows)
     there = (held > 0) & (shown > 0)
     if _stand_otherwise(held, shown) and are_nearer_than_drawn(held, shown):
@@ -673,9 +671,10 @@ def fit_sorted(held: Indices, shown: Indices) -> bool:
     return rows >= _EACH * int((file > 0).sum()) and _fit(own, file) > _FITS
 
 
-def _fit(held: Indices, shown: Indices) -> float:
+def _fit(held: Indices, shown: Indices, *, of_others: bool = False) -> float:
     """The probability of chi-square that values of a sample of the original stand as these do.
 
+    ``of_others``: that those of people who are drawn as the original was stand so.
     1 where there are fewer than three values to compare; values of few rows are taken together.
     """
     people, rows = int(held.sum()), int(shown.sum())
@@ -686,4 +685,5 @@ def _fit(held: Indices, shown: Indices) -> float:
     if len(usual) < _KINDS:
         return 1.0
     left = 1 - rows / people if rows < people else 1.0
+    left = 1 + rows / people if of_others else left
     return float(special.chdtrc(len(usual) - 1, ((seen - usual) ** 2 / usual).sum() / left))

@@ -19,7 +19,7 @@ from voile_base.values import Document, Json
 if TYPE_CHECKING:
     from voile.attack import differencing, earlier_releases, registry
     from voile.attack.protocol import AttackOutcome
-    from voile.cli import attack_call, attack_shown, trips
+    from voile.cli import attack_call, trips
     from voile.cli import table as table_shown
     from voile.release.release import Release
     from voile.study import record as study_record
@@ -36,7 +36,6 @@ else:
     auditing = on_demand("voile.tabular.auditing")
     claims = on_demand("voile.tabular.claims")
     attack_call = on_demand("voile.cli.attack_call")
-    attack_shown = on_demand("voile.cli.attack_shown")
     study_record = on_demand("voile.study.record")
 
 __all__: list[str] = []
@@ -200,9 +199,9 @@ class _Report:
         if self.document and (self.outcomes or self.skipped):
             click.echo()
         if len(self.outcomes) == 1 and not self.document:
-            attack_shown.show_outcome(self.outcomes[0])
+            attack_call.show_outcome(self.outcomes[0])
         else:
-            attack_shown.show_side_by_side(self.outcomes, self.skipped)
+            attack_call.show_side_by_side(self.outcomes, self.skipped)
 
 
 def _difference(
@@ -226,7 +225,7 @@ def _difference(
     verified = {"verification": checked.document()} if checked else {}
     return _Report(
         document={**result.document(), **verified},
-        tell=lambda: attack_shown.show_exposure(result, checked),
+        tell=lambda: attack_call.show_exposure(result, checked),
         private=checked is not None,
     )
 
@@ -248,7 +247,7 @@ def _identify(call: attack_call.AttackCall, new: Release, stage: Callable[[str],
     if found.attacks_skipped:
         return _Report(skipped=found.attacks_skipped)
     (outcome,) = found.attacks
-    return _Report(document=outcome.document(), tell=lambda: attack_shown.show_outcome(outcome))
+    return _Report(document=outcome.document(), tell=lambda: attack_call.show_outcome(outcome))
 
 
 def _with_others(

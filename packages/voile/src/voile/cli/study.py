@@ -37,7 +37,7 @@ from voile_base.terminal import (
 if TYPE_CHECKING:
     from voile.attack import protocol as attack_protocol
     from voile.audit import counting as audit_counting
-    from voile.cli import attack_shown
+    from voile.cli import attack_call
     from voile.cli import trips as cli_trips
     from voile.cli.trips import FollowedTrips
     from voile.publish import registry as publish_registry
@@ -63,7 +63,7 @@ else:
     study_record = on_demand("voile.study.record")
     study_verdict = on_demand("voile.study.verdict")
     single = on_demand("voile.study.single")
-    attack_shown = on_demand("voile.cli.attack_shown")
+    attack_call = on_demand("voile.cli.attack_call")
 
 __all__: list[str] = []
 
@@ -260,7 +260,7 @@ def _show(record: StudyRecord, followed: FollowedTrips | None) -> None:
         )
     if followed is not None and followed.outcomes:
         click.echo()
-        attack_shown.show_followed(followed.outcomes)
+        attack_call.show_followed(followed.outcomes)
         click.echo()
     show_risks(record.risks)
     for attack in record.attacks:

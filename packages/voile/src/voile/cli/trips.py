@@ -35,8 +35,7 @@ from voile.attack.trajectory.adversaries import RoadEstimate, share_right
 from voile.attack.trajectory.knowing import TrackedTrip, TripKnowledge, read_movement, read_places
 from voile.attack.trajectory.on_release import Limits, TripsOutcome, Watch, counted, follow_trips
 from voile.attack.trajectory.reports import WITHIN, put, stops_of
-from voile.cli.attack_call import AttackCall
-from voile.cli.attack_shown import show_followed
+from voile.cli.attack_call import AttackCall, show_followed
 from voile.release.release import Release
 from voile.report.html import require_report
 from voile.report.pages import FleetTrip, FollowedFleet, worst_first
