@@ -415,7 +415,7 @@ def test_a_cipher_that_another_column_turns_is_told(key: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_files_with_columns_of_the_same_values_show_no_exchange(seed: int) -> None:
-    """Samples, other people, drawn columns, and values that were drawn anew in part."""
+    """Samples, other people, drawn columns, values drawn anew in part, one value alone."""
     original, draws = _with_flags(500, seed), np.random.default_rng(seed)
     for file in (
         original,
@@ -427,6 +427,7 @@ def test_files_with_columns_of_the_same_values_show_no_exchange(seed: int) -> No
             _redrawn(original[n], 0.6, draws).cast(original[n].dtype) for n in ("member", "owner")
         ),
         original.with_columns(original["owner"].shuffle(seed=seed)),
+        original.filter(owner=1),
     ):
         found = _renamed_columns(file, original)
         assert not found.reasons

@@ -298,7 +298,8 @@ class _Exchange:
     def of(cls, own: _Sides, file: _Sides, few: Sequence[str]) -> _Exchange:
         """Of codes by column, of which some have few values; the file may lack some of these."""
         counts = _JointCounts.of(own, file, few, [*file])
-        return cls(counts, own, _names_of(counts, [name for name in few if name in file]))
+        several = [name for name in few if name in file and np.ptp(file[name])]
+        return cls(counts, own, _names_of(counts, several) if several else {})
 
     def told(self) -> tuple[dict[str, str], dict[str, str]]:
         """What columns show for certain, and what they may show."""
