@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from voile.proposal.columns import ColumnProposal
 from voile.proposal.whole import Proposal, propose
 from voile.proposal.writing import plan_text
-from voile.recognisers.codes import CHECKS, public_list_of
+from voile.recognisers.codes import CHECKS, told_by_form
 from voile.recognisers.recognition import _holds_of, _may_hold, listed_recognisers, recognised
 from voile.recognisers.values import ColumnLook, share_of
 from voile.schema.names import meaning_of
@@ -530,7 +530,7 @@ def test_words_and_short_codes_have_no_signs_of_a_format():
 )  # fmt: skip
 def test_codes_of_public_lists_tell_nobody(values, listed):
     """By form or check digit; one that does not fit refuses all."""
-    found = public_list_of(values)
+    found = told_by_form(values)
     assert (found is None) == (listed is None)
     if found and listed:
         assert listed[0] in found[0]

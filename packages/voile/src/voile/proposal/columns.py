@@ -53,8 +53,8 @@ from voile.recognisers.codes import (
     are_versions,
     have_thin_ends,
     may_single_out,
-    public_list_of,
     run_without_gaps,
+    told_by_form,
 )
 from voile.recognisers.recognition import Recognition, recognised
 from voile.recognisers.telling import (
@@ -148,6 +148,7 @@ _FINEST = 2
 """Decimals of what a body weighs, at most."""
 _LASTED = re.compile(
     r"\d{1,3}(?: ?h ?|:)\d{2}(?::\d{2}(?:[.,]\d+)?)?|(?:1[89]|20)\d{2}[./-](?:0\d|1[0-2])"
+    r"|\d{2}[./]\d{2}\.?"
 )
 _BLOCK = 12
 """Rows of one whole number, on average, up to which it may be that of a household."""
@@ -309,11 +310,11 @@ def _unit(details: ColumnDetails, called: str) -> ColumnProposal | None:
 
 
 def _recognised(details: ColumnDetails, look: ColumnLook) -> ColumnProposal | None:
-    """A column that the recognisers know; codes of a public list tell nobody, whatever its name."""
+    """A column that the recognisers know; what its form tells stands in no name of a person."""
     if found := recognised(look):
         return of_recognition(details, found)
-    listed = public_list_of(details.sample)
-    return ColumnProposal(details, listed[1], "code", f"{listed[0]}, by form") if listed else None
+    told = told_by_form(details.sample)
+    return ColumnProposal(details, told[1], "code", f"{told[0]}, by form") if told else None
 
 
 def of_recognition(details: ColumnDetails, found: Recognition) -> ColumnProposal:

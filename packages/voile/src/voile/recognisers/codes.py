@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 
+from voile.recognisers.telling import are_logins
 from voile.recognisers.values import (
     NAMES_OF_TIMES,
     ColumnLook,
@@ -43,8 +44,8 @@ __all__ = [
     "are_versions",
     "have_thin_ends",
     "may_single_out",
-    "public_list_of",
     "run_without_gaps",
+    "told_by_form",
 ]
 
 _CODE = 5
@@ -79,7 +80,6 @@ _PADDED = 3
 """Digits from which on noughts in front fill a number to the length that all may have."""
 _LONG_NUMBER = pattern_on_demand(r"\d{6,}(?:\.0)?")
 _RUNS = pattern_on_demand(r"\d+|[^\W\d_]+")
-_LETTERS_NUMBERED = re.compile(r"([a-z]{4,8})\d{1,2}")
 _OF_ONE_OFFICE = pattern_on_demand(r"([^\W\d_]{1,3})([ -]?)(\d{3,})(?:-[^\W\d_])?")
 _ONE_BY_ONE = 4
 """Numbers behind the same letters, from which on they are of records, unless most are hundreds."""
@@ -324,7 +324,7 @@ def are_of_things(texts: Sequence[str], *, shared: bool, unnamed: bool = False) 
         return False
     if not shared:
         return share_of(texts, _is_of_a_thing) >= ALONE / 2
-    if _are_of_records(texts) or _are_logins(texts) or (unnamed and _are_of_one_office(texts)):
+    if _are_of_records(texts) or are_logins(texts) or (unnamed and _are_of_one_office(texts)):
         return True
     grouped = share_of(texts, _THREE_BY_THREE.fullmatch) > ALONE
     if grouped:
@@ -342,12 +342,6 @@ def are_of_things(texts: Sequence[str], *, shared: bool, unnamed: bool = False) 
     round_ones = share_of([runs[-1] for runs in alike], lambda run: run[-2:] == "00")
     given = sum(map(_could_be_given, zip(*alike, strict=True)))
     return round_ones < 0.5 and given >= _GIVEN
-
-
-def _are_logins(texts: Sequence[str]) -> bool:
-    """Whether most texts are small letters and a number, and none like another: "gagnm07"."""
-    found = [match[1] for text in texts if (match := _LETTERS_NUMBERED.fullmatch(text))]
-    return len(found) > 1 and 2 * len(found) > len(texts) and len({*found}) == len(found)
 
 
 def _are_of_one_office(texts: Sequence[str]) -> bool:
@@ -599,16 +593,29 @@ def are_diagnoses(texts: Sequence[str], lists: Mapping[CodeListName, int]) -> bo
     return are_listed(texts, lists) and any(map(_SUBCATEGORY.fullmatch, texts))
 
 
-def public_list_of(texts: Sequence[str]) -> tuple[str, Role] | None:
-    """The public list that several texts seem to be codes of, by their form or check digit.
+def told_by_form(texts: Sequence[str]) -> tuple[str, Role] | None:
+    """What several texts are by their form or check digit, though many have each, and its role.
 
-    And the role of what it lists: areas of the statistics offices of the United Kingdom, branches
-    of Indian banks, trade items (GS1 General Specifications 7.9), and concepts of SNOMED CT, whose
-    ids end in a digit by Verhoeff's scheme.
+    Codes of a public list: areas of the statistics offices of the United Kingdom, branches of
+    Indian banks, trade items (GS1 General Specifications 7.9), and concepts of SNOMED CT, whose ids
+    end in a digit by Verhoeff's scheme.  Or pressures of blood.
     """
-    if what := _list_by_form([text for text in texts if text]):
+    filled = [text for text in texts if text]
+    if len(filled) >= _LISTED_CODES and share_of(filled, _is_pressure) >= ALONE:
+        return "pressures of blood", "sensitive"
+    if what := _list_by_form(filled):
         return what, "sensitive" if what == _CONCEPTS else "quasi"
     return None
+
+
+def _is_pressure(text: str) -> bool:
+    found = _PRESSURE.fullmatch(text)
+    return found is not None and int(found[2]) < int(found[1])
+
+
+_PRESSURE = pattern_on_demand(
+    r"([6-9]\d|1\d\d|2[0-4]\d) ?/ ?([3-9]\d|1[0-4]\d)(?: ?mm ?[Hh][Gg])?"
+)
 
 
 def _list_by_form(texts: Sequence[str]) -> str | None:

@@ -279,9 +279,16 @@ def _are_amounts(key: str, look: ColumnLook) -> bool:
     """Whether numbers are none of telephones, plates or places: round sums, volts, weeks."""
     if look.type == "integer" and key == "telephone":
         return share_of(look.filled, _ROUND.search) > _CHECKED
+    if key == "vehicle" and _are_years(look):
+        return True  # in which they were built
     if look.type == "decimal" and key == "vehicle":
         return share_of(look.filled, _FRACTION.search) > _CHECKED
     return key == "position" and "wkt" in look.words and look.type == "integer"
+
+
+def _are_years(look: ColumnLook) -> bool:
+    ends = look.extremes if look.type == "integer" else None
+    return ends is not None and _YEARS[0] <= ends[0] and ends[1] <= _YEARS[1]
 
 
 def _is_one_of_a_series(look: ColumnLook) -> bool:
@@ -309,10 +316,10 @@ def _is_of_a_part(look: ColumnLook) -> bool:
 def _tells(look: ColumnLook) -> bool:
     if look.type == "decimal" and share_of(look.filled, _FRACTION.search) > _CHECKED:
         return False  # amounts and measures
-    ends = look.extremes if look.type == "integer" else None
-    if ends and _YEARS[0] <= ends[0] and ends[1] <= _YEARS[1]:
+    if _are_years(look):
         return False  # "nam" is a number of insured persons in one language, a year in another
-    if ends and ends[1] < _SMALL and look.share < _REPEATED:
+    small = look.type == "integer" and look.extremes and look.extremes[1] < _SMALL
+    if small and look.share < _REPEATED:
         return False  # small numbers that repeat count something, whatever the name means
     if look.distinct > _MANY or look.share > _TELLING:
         return True

@@ -39,6 +39,7 @@ __all__ = [
     "are_given_names",
     "are_homes",
     "are_initials",
+    "are_logins",
     "are_named",
     "are_remarks",
     "is_day",
@@ -55,6 +56,7 @@ _MOSTLY = 0.8
 _SINGLE = 2
 """So many single common names, or half of the values, are not by chance names of groups."""
 
+_TELEPHONES = "telephone numbers"
 _FORMS: Mapping[str, re.Pattern[str]] = {
     "long texts": re.compile(r"(?s:.{1000})"),  # reading on takes as long as their square
     "names of persons": re.compile(
@@ -63,7 +65,7 @@ _FORMS: Mapping[str, re.Pattern[str]] = {
         r"|^[\u3400-\u9fff\uac00-\ud7af][*\uff0a\u25cb\u25cf]{1,3}$"  # "A*" is a grade
     ),
     "addresses of people in networks": re.compile(r"@[^\W\d_]|(?<!\w)[a-z]{3,}\.[a-z]{1,2}(?!\S)"),
-    "telephone numbers": re.compile(
+    _TELEPHONES: re.compile(
         r"(?<![\w.,])(?!\d{1,2}[ -]\d{1,2}[ -]\d{2,4}(?!\d))(?:\+\d|0\d)(?:[ ()-]{0,2}\d){6,}(?!\w)"
         r"|(?i:(?<!\w)(?:tel|phone|mob|mobile|call|ring)[.:]? ?\(?\d(?:[ ()-]{0,2}\d){5,}(?!\w))"
     ),
@@ -170,7 +172,7 @@ _DIRECTIONS = frozenset("NSEWOU")
 _MOST = 4
 
 _DAY = re.compile(
-    r"(?:1[89]|20)\d{2}[./-](?:0[1-9]|1[0-2])"
+    r"(?:1[89]|20)\d{2}[./-](?:0[1-9]|1[0-2])|(?:0[1-9]|[12]\d|3[01])[./](?:0[1-9]|1[0-2])\.?"
     r"|(?=\d{2}|(?:\d+[./-] ?){2}\d{2})\d{1,4}[./-] ?\d{1,2}[./-] ?\d{1,4}\.?"
     r"(?: ?[^\W\d_]{1,3}\.?)?"
     r"|(?:[^\W\d_]+,? )?\d{1,2}\.?(?:[ -](?:de |of )?)[^\W\d_]{3,}\.?,?[ -](?:de )?\d{2,4}"
@@ -238,7 +240,12 @@ def told_within(texts: Sequence[str], *, places: bool = False) -> str | None:
     says that the texts may be names of places, many of which are those of persons, too.
     """
     least = max(1.0, _SOME * len(texts))
+    if places and _are_numbers_of_houses(texts):
+        return "addresses"
+    codes = places and all(map(str.isdecimal, texts)) and len({*map(len, texts)}) == 1
     for what, form in _FORMS.items():
+        if codes and what == _TELEPHONES:
+            continue  # of districts: "05315000"
         if sum(form.search(text) is not None for text in texts) >= least:
             return what
     if sum(_holds_a_number(text, places) for text in texts) >= least:
@@ -504,7 +511,7 @@ def are_initials(texts: Sequence[str]) -> bool:
     long, as words are not; of many texts, four capitals are those of a login.
     """
     two_names = len(texts) > _SINGLE and share_of(texts, _is_of_two_names) > ALONE
-    if two_names or _are_logins(texts):
+    if two_names or _are_equally_long(texts):
         return share_of(texts, _is_of_groups) < _SOME_GROUPS
     if share_of(texts, _INITIALS.fullmatch) <= ALONE:
         return False
@@ -517,13 +524,28 @@ def are_initials(texts: Sequence[str]) -> bool:
         return unspoken >= _UNSPOKEN and share_of(texts, _is_of_groups) < _SOME_GROUPS
     capitals = all(text == text.upper() for text in texts)
     grouped = share_of(texts, _is_of_groups) >= ALONE / 2
-    marks = len(texts) <= _FEW_ANSWERS and set("".join(texts)) <= _MARKS_OF_TESTS
+    letters = set("".join(texts))
+    marks = len(texts) <= _FEW_ANSWERS and any(letters <= each for each in _MARKS_OF_TESTS)
     if grouped or marks or not capitals or all(text == text.swapcase() for text in texts):
         return False  # in scripts without capitals so many letters are a word, or a whole name
     return len(texts) > _SINGLE and {len(text) for text in texts} in ({2}, {3}, {2, 3})
 
 
-def _are_logins(texts: Sequence[str]) -> bool:
+def are_logins(texts: Sequence[str]) -> bool:
+    """Whether most texts are how persons log in: "gagnm07", "m.ionescu", and few are alike but
+    for their numbers, as rooms and wards are.
+    """
+    found = [one[1] or one[2] for one in map(_LOGGED_IN.fullmatch, texts) if one]
+    if len(found) < _SINGLE or 2 * len(found) <= len(texts):
+        return False
+    return len({*found}) >= _UNLIKE * len(found) and share_of(found, _is_of_groups) < _SOME_GROUPS
+
+
+_LOGGED_IN = re.compile(r"([a-z]{4,8})\d{1,2}|(?:[a-z]{1,5}\.){1,2}([a-z]{3,})\d{0,2}")
+_UNLIKE = 0.75
+
+
+def _are_equally_long(texts: Sequence[str]) -> bool:
     """Whether several texts are small letters, or many four capitals, and all equally long."""
     if len({*map(len, texts)}) != 1 or not all(map(str.isalpha, texts)):
         return False
@@ -532,8 +554,8 @@ def _are_logins(texts: Sequence[str]) -> bool:
     return small or (capitals and all(map(str.isupper, texts)))
 
 
-_MARKS_OF_TESTS = frozenset("ABCDEF")
-"""Letters of marks: AA, BA, BB."""
+_MARKS_OF_TESTS = (frozenset("ABCDEF"), frozenset("ACGT"))
+"""Letters of marks, and of genes: AA, BA, BB; CC, CT."""
 _LOGINS = 6
 """Words of small letters, from which on it is no chance that all are equally long."""
 _CAPITALS = 4
@@ -638,6 +660,11 @@ def are_homes(texts: Sequence[str]) -> bool:
         return True
     houses = share_of(texts, _HOUSE.fullmatch) >= ALONE
     return houses and any("/" in text and not text[-1].isdigit() for text in texts)
+
+
+def _are_numbers_of_houses(texts: Sequence[str]) -> bool:
+    """Whether most texts are two numbers of one house, as some countries have: "1004/32"."""
+    return share_of(texts, _HOUSE.fullmatch) >= ALONE and share_of(texts, lambda text: "/" in text) >= 0.5
 
 
 def is_day(text: str) -> bool:

@@ -154,6 +154,8 @@ _MARKS = (
     *("N.A.", "sin dato", "n.c.", "NC", "non réponse", "b.d.", "brak danych", "onb.", "e.t."),
 )
 _PLAIN_MARKS = frozenset({*map(str.casefold, _MARKS), "missing", "<na>", "unknown", "*"})
+_ERROR = r"^#[\p{Lu}/]{2,12}[!?]$|^#\p{Lu}+/[\p{Lu}/0]+[!?]?$|^#(?:NV|YOK|NEDOSTUPNÝ|HIÁNYZIK)$"
+"""Errors of a spreadsheet, in its language: "#NV", "#SAKNAS!", "#DIV/0!"."""
 _SENTINELS = (-1, -2, -3, -4, -7, -8, -9, -77, -88, -99, -777, -888, -999, -9999)
 """Codes of missing values, where no other number is negative."""
 _NINES = (9, 99, 999, 9_999, 98, 998, 9_998, 97, 997, 77, 777, 88, 888)
@@ -312,7 +314,8 @@ def is_usual_mark(text: str) -> bool:
 def _marks(column: pl.Series, layout: InputLayout) -> tuple[str, ...]:
     """The texts that seem to stand for missing values: the usual ones, blanks, or an odd one."""
     texts = column.drop_nulls().unique()
-    if len(usual := texts.filter(texts.is_in(_MARKS) | (texts.str.strip_chars() == ""))):
+    blank = texts.str.strip_chars() == ""
+    if len(usual := texts.filter(texts.is_in(_MARKS) | blank | texts.str.contains(_ERROR))):
         return tuple(usual.sort())
     plain = texts.str.replace(",", ".", literal=True) if layout.decimal == "," else texts
     for unit in layout.units:
