@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from voile.schema import plan as schema_plan
     from voile.schema.plan import OpenQuestion, Plan
     from voile.table import profile, reading
-    from voile.table.profile import Inspected, PlanDoubt
+    from voile.table.binding import PlanDoubt
+    from voile.table.profile import Inspected
 else:
     cli_inspect = on_demand("voile.cli.inspect")
     editing = on_demand("voile.proposal.editing")

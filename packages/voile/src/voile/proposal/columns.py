@@ -28,10 +28,8 @@ Rules, the first that applies:
    nothing, unless it is a name or a number of somebody.
 
 No column that is not understood is kept, which would show it as it is; ``whole`` takes those that
-stand among sensitive columns for such, and asks.
-
-Kinds.  Digits are numbers where the name says so or where their values are many; few of them are
-names of groups, which is the careful choice: a nominal column is never an interval.
+stand among sensitive columns for such, and asks.  Digits are numbers where the name says so or
+where their values are many; few of them are names of groups, which are never an interval.
 """
 
 from __future__ import annotations
@@ -64,7 +62,6 @@ from voile.recognisers.telling import (
     are_initials,
     are_named,
     are_remarks,
-    is_day,
     may_be_names,
     of_staff,
     told_within,
@@ -74,6 +71,7 @@ from voile.recognisers.values import (
     ColumnLook,
     has_names,
     holds_initials,
+    is_day,
     looks_censored,
     looks_like_addresses,
     looks_like_amounts,
@@ -147,8 +145,7 @@ _HEAVIEST = 500
 _FINEST = 2
 """Decimals of what a body weighs, at most."""
 _LASTED = re.compile(
-    r"\d{1,3}(?: ?h ?|:)\d{2}(?::\d{2}(?:[.,]\d+)?)?|(?:1[89]|20)\d{2}[./-](?:0\d|1[0-2])"
-    r"|\d{2}[./]\d{2}\.?"
+    r"\d{1,3}(?: ?h ?|:)\d{2}(?::\d{2}(?:[.,]\d+)?)?|(?:(?:1[89]|20)\d|[0-3])\d[./-][01]\d\.?"
 )
 _BLOCK = 12
 """Rows of one whole number, on average, up to which it may be that of a household."""
@@ -294,8 +291,10 @@ def _unit(details: ColumnDetails, called: str) -> ColumnProposal | None:
     if who not in {"person", "household"} or (profile.type == "decimal" and not details.whole):
         return None
     figures = all(text.lstrip("-").isdigit() for text in details.sample)
-    if figures and profile.distinct <= _GROUPED and share * FEW_PERSONS < 1:
-        return None  # the answer whether somebody is one
+    words = details.look().is_shared() and not any(map(str.isdigit, "".join(details.sample)))
+    answers = figures and profile.distinct <= _GROUPED and share * FEW_PERSONS < 1
+    if answers or (who == "household" and words):
+        return None  # whether somebody is one, or what people live in
     role: Role = "person" if who == "person" else "household"
     if profile.distinct >= FEW_PERSONS or share > ALONE:
         why = f"its name says that it tells {role}s apart"

@@ -613,9 +613,7 @@ def _is_pressure(text: str) -> bool:
     return found is not None and int(found[2]) < int(found[1])
 
 
-_PRESSURE = pattern_on_demand(
-    r"([6-9]\d|1\d\d|2[0-4]\d) ?/ ?([3-9]\d|1[0-4]\d)(?: ?mm ?[Hh][Gg])?"
-)
+_PRESSURE = pattern_on_demand(r"([6-9]\d|1\d\d|2[0-4]\d) ?/ ?([3-9]\d|1[0-4]\d)(?: ?mm ?[Hh][Gg])?")
 
 
 def _list_by_form(texts: Sequence[str]) -> str | None:

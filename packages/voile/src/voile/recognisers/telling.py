@@ -24,6 +24,7 @@ from voile.recognisers.values import (
     common_names,
     group_words,
     listed_names,
+    looks_like_bands,
     looks_like_full_names,
     looks_like_groups,
     looks_like_names,
@@ -42,7 +43,6 @@ __all__ = [
     "are_logins",
     "are_named",
     "are_remarks",
-    "is_day",
     "may_be_names",
     "of_staff",
     "proper_words",
@@ -100,10 +100,12 @@ _PLACES_NUMBERED = 7
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019-][^\W\d_]+)*")
 _INITIAL = re.compile(r"(?<![\w.])([^\W\d_])\. ?(?:[^\W\d_]\. ?)*([^\W\d_]{2,})")
 _BEHIND = re.compile(r"(?<!\w)([^\W\d_]{3,}),? ([^\W\d_])\.(?:[ -]?[^\W\d_]\.)*(?!\w)")
+_EXPLAINED = re.compile(r"(?<=\w) ?\([^()]*\)$")
+"""What is said of somebody: "Ethan (husband)"."""
 _SHORTENED = re.compile(r"[^\W\d_]{3,}(?:[ -][^\W\d_]{3,})? [^\W\d_]{1,4}\.")
 """A name of a family, and a given name of which the first letters are left: "Rapti Kon."."""
 _TITLE = re.compile(
-    r"(?<!\w)(?:[Dd]r|[Pp]rof|M(?:rs?|me|lle|wl|ag|zee)|Ms|Miss|[Hh](?:err|r)|Frau|Fr|Fru|Sra|Srta"
+    r"(?<!\w)(?:[Dd]r|[Pp]rof|Bro|Sis|Tannie|Oom|др|проф|доц|\u0433-н|\u0433-жа|M(?:rs?|me|lle|wl|ag|zee)|Ms|Miss|[Hh](?:err|r)|Frau|Fr|Fru|Sra|Srta"
     r"|Dott(?:ssa)?|Sig|Bw|Mama|Baba|Sgt|Cpl|Capt|Lt|Pvt|Ing|Rev|Gebr|[Mm]eester|[Jj]uf|[Mm]aestr[ao]|[Pp]rofe"
     r"|[Tt]r[eé]ner(?:ka)?|[Ss]ensei|[Pp]ani|[Uu]č|pt|Cô|Thầy|Ông|Bà|p(?=\.))\.? "
     r"(?:[^\W\d_]{1,4}\. )*([^\W\d_]{2,})"
@@ -135,10 +137,13 @@ _TITLES = frozenset(
 """What stands before names, and alone names nobody."""
 _HONOURED = re.compile(r"([\u3400-\u9fff]{2,3})(?:様|殿|氏|さん|先生|女士)")
 """A Chinese or Japanese name, if its first letters are those of a family."""
-_OF_FAMILY = re.compile(r"[小老阿]([\u3400-\u9fff])|([\u3400-\u9fff])[姐哥总工叔姨嫂]")
+_OF_FAMILY = re.compile(
+    r"[小老阿]([\u3400-\u9fff])|([\u3400-\u9fff])(?:[姐哥总工叔姨嫂]|医生|醫師|大夫|主任|护士|经理)"
+)
 """A Chinese family name, and what friends and colleagues put before or behind it."""
 _CALLED = re.compile(
-    r"([^\W\d_]{2,}) (?:hoca|bey|han\u0131m|abi|abla|ml\.|sensei|sir|madam)(?!\w)"
+    r"(?:ד\"ר|פרופ'|دکتر|دكتور|آقای|خانم|السيد|السيدة) [^\W\d_]{2,}()"
+    r"|([^\W\d_]{2,}) (?:hoca|bey|han\u0131m|abi|abla|ml\.|sensei|sir|madam)(?!\w)"
     r"|[^\W\d_A-Za-z]{1,4}(?:先生|さん|老师|老師|선생님|쌤)$"
 )
 """A name, and the title behind it."""
@@ -150,7 +155,7 @@ _WITH = re.compile(
 """Words before somebody, and before other things, too: a common name has to follow."""
 _ENDING = re.compile(
     r"(?:[^\W\d_]{2,}(?:[oaäö]nen|ová|né|enko|owsk[ia]|wicz|opoulos|sson|sdóttir|escu|shvili|ović"
-    r"|овна|евна|ович|евич|енко)|[^\W\d_]{3,}(?:ова|ева|овой|евой))"
+    r"|ić|ић|ίδης|ιδης|άκης|ακης|όπουλος|οπουλος|овна|евна|ович|евич|енко)|[^\W\d_]{3,}(?:ова|ева|овой|евой))"
 )
 """What family names and names after the father end in, in languages where few other words do."""
 _OWNS = re.compile(r"(?<!\w)([^\W\d_]{2,})[\x27\u2019]s(?!\w)")
@@ -171,22 +176,10 @@ _UNSPACED = "\u3040"
 _DIRECTIONS = frozenset("NSEWOU")
 _MOST = 4
 
-_DAY = re.compile(
-    r"(?:1[89]|20)\d{2}[./-](?:0[1-9]|1[0-2])|(?:0[1-9]|[12]\d|3[01])[./](?:0[1-9]|1[0-2])\.?"
-    r"|(?=\d{2}|(?:\d+[./-] ?){2}\d{2})\d{1,4}[./-] ?\d{1,2}[./-] ?\d{1,4}\.?"
-    r"(?: ?[^\W\d_]{1,3}\.?)?"
-    r"|(?:[^\W\d_]+,? )?\d{1,2}\.?(?:[ -](?:de |of )?)[^\W\d_]{3,}\.?,?[ -](?:de )?\d{2,4}"
-    r"|\d{1,2} [^\s\dA-Za-z/-]{3,} \d{4}|[A-Z\u0100-\uffff]{1,2}\d{1,2}\.\d{1,2}\.\d{1,2}"
-    r"|\d{4}\.? [^\W\d_]{3,}\.? \d{1,2}\.?|[^\W\d_]{3,}\.? \d{1,2},? \d{4}"
-    r"|[^\W\d_]{0,2}\d{1,4}[年년] ?\d{1,2}[月월] ?\d{1,2}[日일]?"
-)
-"""Days as they are written in figures and with names of months, in any language."""
-_CLOCK = re.compile(
-    r"(?:^|[T ,]+)(?:[^\W\d_.]{1,4}\.?(?: ?[^\W\d_]\.)? ?)?\d{1,2}(?: ?h ?|:)\d{2}.{0,12}$"
-)
-"""A clock, alone or behind a day; "am" and "오전" may stand before it."""
 _STREET = re.compile(r"(?:[^\W\d_A-Za-z]{2,} ){2,}\d{1,4}")
 _INITIALS = re.compile(r"[^\W\d_]{2,3}|(?:[^\W\d_]\.[ -]{0,2}){1,3}[^\W\d_]\.?")
+_CLASS = re.compile(r"[IVX]{1,4}\.? ?[A-H]\.?")
+"""A class of a school: "II.B"."""
 _GIVEN_OF_TWO = 3
 """Letters of a given and of a family name: "AnLi", "ESu", "\u0414\u0418\u043b\u0438"."""
 _CODE_OF_STAFF = re.compile(
@@ -194,6 +187,8 @@ _CODE_OF_STAFF = re.compile(
     r"|[^\W\d_A-Za-z\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{1,4}"  # there two are a name
 )
 _FEW_OF_STAFF = 4
+_OF_ONE_OFFICE = re.compile(r"[^\W\d_]{1,3}-?\d{2,}")
+"""A number that is written with its letters, as no answer is: "E07"."""
 _INFLECTED = 7
 """Letters of a word from which on the last one or two may be its case: "инспектора"."""
 _OF_ONE = (
@@ -215,7 +210,7 @@ _TOLD_BY = 2
 """Words of a column's name that say no more than who: "changed by", "nurse name"."""
 _ANSWERS = frozenset(
     {"yes", "no", "ja", "nein", "oui", "non", "si", "nao", "nee", "tak", "nie", "ano", "igen"}
-    | {"nem", "evet", "hayir", "kylla", "ei", "nej"}
+    | {"nem", "evet", "hayir", "kylla", "ei", "nej", "da", "nu", "да", "не", "нет", "так", "ні"}
 )
 """Answers, beside which no names of persons stand: No, Minor, Serious."""
 _FEW_ANSWERS = 12
@@ -227,7 +222,7 @@ _ROAD = re.compile(
     r"\w{3,}(?:kuja|katu|strasse|straße|gasse|gatan|vägen|vej|utca|laan|straat|weg)$"
     r"|\w (?:Street|Road|Avenue|Lane|Drive|út|ulice|Cad\.|Sokak)$"
     r"|^(?:[Rr]ue|[Vv]ia|[Cc]alle|[Rr]ua|[Uu]l\.|[Uu]lica|[Aa]venida|[Cc]orso|[Ss]tr\.) \w"
-    r"|^[\u0423\u0443]\u043b\. \w"
+    r"|^[\u0423\u0443]\u043b\. \w|^(?i:p\.? ?o\.? ?box|p/?bag|private bag|postfach|postboks) \w"
 )
 """Names of streets by themselves, in some languages."""
 _HOUSE = re.compile(r"\d{1,4}(?:/ ?[a-zA-Z0-9]{1,3})?")
@@ -240,15 +235,10 @@ def told_within(texts: Sequence[str], *, places: bool = False) -> str | None:
     says that the texts may be names of places, many of which are those of persons, too.
     """
     least = max(1.0, _SOME * len(texts))
-    if places and _are_numbers_of_houses(texts):
-        return "addresses"
-    codes = places and all(map(str.isdecimal, texts)) and len({*map(len, texts)}) == 1
-    for what, form in _FORMS.items():
-        if codes and what == _TELEPHONES:
-            continue  # of districts: "05315000"
-        if sum(form.search(text) is not None for text in texts) >= least:
-            return what
-    if sum(_holds_a_number(text, places) for text in texts) >= least:
+    if what := _form_of(texts, places, least):
+        return what
+    amounts = not places and looks_like_bands(texts, 0)
+    if not amounts and sum(_holds_a_number(text, places) for text in texts) >= least:
         return NUMBERS
     called = [one[1] or one[2] for one in map(_OF_FAMILY.fullmatch, texts) if one]
     given = not places and len(texts) > 1 and are_given_names(texts)
@@ -260,6 +250,19 @@ def told_within(texts: Sequence[str], *, places: bool = False) -> str | None:
         return "names of persons"
     single = 0 if places else sum(_is_common(text) for text in texts)
     return "names of persons" if single >= min(_SINGLE, max(1.0, len(texts) / 2)) else None
+
+
+def _form_of(texts: Sequence[str], places: bool, least: float) -> str | None:
+    """The first form that enough texts have somewhere."""
+    if places and _are_numbers_of_houses(texts):
+        return "addresses"
+    codes = places and all(map(str.isdecimal, texts)) and len({*map(len, texts)}) == 1
+    for what, form in _FORMS.items():
+        if codes and what == _TELEPHONES:
+            continue  # of districts: "05315000"
+        if sum(form.search(text) is not None for text in texts) >= least:
+            return what
+    return None
 
 
 def proper_words(texts: Sequence[str]) -> frozenset[str]:
@@ -304,7 +307,7 @@ def _names_somebody(text: str, places: bool) -> bool:
         any(_is_behind_an_initial(*one, places) for one in behind),
         any(_may_be_called(one[1]) for form in (_TITLE, _AT) for one in form.finditer(text)),
         any(_is_listed_name(one[1]) for one in _HONOURED.finditer(text)),
-        any(not one[1] or _is_proper(one[1]) for one in _CALLED.finditer(text)),
+        any(not one[2] or _is_proper(one[2]) for one in _CALLED.finditer(text)),
         not places and any(_is_listed(one[1]) for one in _WITH.finditer(text)),
         _HOME.fullmatch(text) and _plain(text.split(maxsplit=1)[0]) not in group_words(),
         not places and _names_among(text),
@@ -355,15 +358,15 @@ def may_be_names(texts: Sequence[str], *, shared: bool) -> bool:
     with capitals each.  Else names of groups look the same, and a list of names of eighty countries
     decides: of names it has most, whatever the language.
     """
+    texts = [_EXPLAINED.sub("", text) for text in texts]
     full = looks_like_full_names(texts)
     shortened = share_of(texts, _SHORTENED.fullmatch) >= ALONE
     if len(texts) > _SINGLE and (shortened or _share_a_title(texts)):
         return True
-    if all(_plain(text).strip(".") in _TITLES for text in texts):
-        return False
-    if share_of(texts, _is_login) >= _LISTED_ALONE:
+    titles = all(_plain(text).strip(".") in _TITLES for text in texts)
+    if not titles and (share_of(texts, _is_login) >= _LISTED_ALONE or _are_users(texts)):
         return True
-    if not full and not looks_like_names(texts):
+    if titles or not (full or looks_like_names(texts)):
         return False
     if not shared or (full and len(texts) > FEW_PERSONS):
         return True
@@ -455,6 +458,27 @@ def _is_login(text: str) -> bool:
     )
 
 
+def _are_users(texts: Sequence[str]) -> bool:
+    """Whether texts are names of users, made in several ways, and one has a name of persons.
+
+    Short words without a space, some with figures or marks, which no list of groups has: "mariae",
+    "perhol", "annlin03", "ssk_jw".
+    """
+    if len(texts) <= _SINGLE or not all(map(_USER.fullmatch, texts)):
+        return False
+    words = [re.sub(r"[\W\d_]", "", text).casefold() for text in texts]
+    made = {(text.isalpha(), text[-1].isdigit()) for text in texts}
+    if len(made) <= 1 or share_of(words, _is_of_groups) > 0:
+        return False
+    given = listed_names()[0]
+    return any(map(_is_login, texts)) or any(
+        word[:end] in given for word in words for end in range(_MOST, len(word))
+    )
+
+
+_USER = re.compile(r"[A-Za-z]{2,}(?:[._]?[A-Za-z]+)?\d{0,3}")
+
+
 @cache
 def _listed_scripts() -> frozenset[str]:
     given, families = listed_names()
@@ -513,7 +537,7 @@ def are_initials(texts: Sequence[str]) -> bool:
     two_names = len(texts) > _SINGLE and share_of(texts, _is_of_two_names) > ALONE
     if two_names or _are_equally_long(texts):
         return share_of(texts, _is_of_groups) < _SOME_GROUPS
-    if share_of(texts, _INITIALS.fullmatch) <= ALONE:
+    if share_of(texts, _INITIALS.fullmatch) <= ALONE or all(map(_CLASS.fullmatch, texts)):
         return False
     pointed = share_of(texts, lambda text: "." in text) >= ALONE / 2
     if pointed and not all(text.isascii() and text.islower() for text in texts):
@@ -532,8 +556,9 @@ def are_initials(texts: Sequence[str]) -> bool:
 
 
 def are_logins(texts: Sequence[str]) -> bool:
-    """Whether most texts are how persons log in: "gagnm07", "m.ionescu", and few are alike but
-    for their numbers, as rooms and wards are.
+    """Whether most texts are how persons log in: "gagnm07", "m.ionescu".
+
+    Few are alike but for their numbers, as rooms and wards are.
     """
     found = [one[1] or one[2] for one in map(_LOGGED_IN.fullmatch, texts) if one]
     if len(found) < _SINGLE or 2 * len(found) <= len(texts):
@@ -605,12 +630,14 @@ def _who(words: Sequence[str], texts: Sequence[str]) -> str | None:
         return "names of persons"
     if share_of(texts, _CODE_OF_STAFF.fullmatch) > ALONE:
         single = len(texts) > _FEW_OF_STAFF or fits(_OF_ONE, words)
+        single = single or all(map(_OF_ONE_OFFICE.fullmatch, texts))
         return "codes of single persons of the staff" if single else None
     of_groups = sum(bool(group_words() & set(_plain(text).split())) for text in texts)
     grouped = of_groups > max(1.0, _SOME_GROUPS * len(texts))
     if len(words) > _TOLD_BY or grouped or are_answers(texts):
         return None
-    return "names of persons" if share_of(texts, _may_call) >= ALONE else None
+    letters = all(len(text) == 1 for text in texts)  # are answers
+    return "names of persons" if not letters and share_of(texts, _may_call) >= ALONE else None
 
 
 _NAMED = frozenset(
@@ -664,10 +691,7 @@ def are_homes(texts: Sequence[str]) -> bool:
 
 def _are_numbers_of_houses(texts: Sequence[str]) -> bool:
     """Whether most texts are two numbers of one house, as some countries have: "1004/32"."""
-    return share_of(texts, _HOUSE.fullmatch) >= ALONE and share_of(texts, lambda text: "/" in text) >= 0.5
-
-
-def is_day(text: str) -> bool:
-    """Whether a text is a day, a time of one, or both."""
-    day = _CLOCK.sub("", text.strip())
-    return day != text.strip() if not day else _DAY.fullmatch(day) is not None
+    return (
+        share_of(texts, _HOUSE.fullmatch) >= ALONE
+        and share_of(texts, lambda text: "/" in text) >= 0.5
+    )

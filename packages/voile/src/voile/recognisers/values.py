@@ -32,6 +32,7 @@ __all__ = [
     "group_words",
     "has_names",
     "holds_initials",
+    "is_day",
     "listed_names",
     "looks_censored",
     "looks_like_addresses",
@@ -60,6 +61,20 @@ _DAY = r"(?:(?:18|19|20)\d{2}|9999)(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])"
 _MONTH = r"(?:18|19|20)\d{2}(?:0[1-9]|1[0-2])"
 _LETTERS = 3
 """Letters of a word that says of numbers what they are."""
+_ANY_DAY = pattern_on_demand(
+    r"(?:1[89]|20)\d{2}[./-](?:0[1-9]|1[0-2])|(?:0?[1-9]|1[0-2])[./](?:1[89]|20)\d{2}|(?:0[1-9]|[12]\d|3[01])[./](?:0[1-9]|1[0-2])\.?"
+    r"|(?=\d{2}|(?:\d+[./-] ?){2}\d{2})\d{1,4}[./-] ?\d{1,2}[./-] ?\d{1,4}\.?"
+    r"(?: ?[^\W\d_]{1,3}\.?)?"
+    r"|(?:[^\W\d_]+,? )?\d{1,2}\.?(?:[ -](?:de |of )?)[^\W\d_]{3,}\.?,?[ -](?:de )?\d{2,4}"
+    r"|\d{1,2} [^\s\dA-Za-z/-]{3,} \d{4}|[A-Z\u0100-\uffff]{1,2}\d{1,2}\.\d{1,2}\.\d{1,2}"
+    r"|\d{4}\.? [^\W\d_]{3,}\.? \d{1,2}\.?|[^\W\d_]{3,}\.? \d{1,2},? \d{4}"
+    r"|[^\W\d_]{0,2}\d{1,4}[年년] ?\d{1,2}[月월] ?\d{1,2}[日일]?"
+)
+"""Days as they are written in figures and with names of months, in any language."""
+_CLOCK = pattern_on_demand(
+    r"(?:^|[T ,]+)(?:[^\W\d_.]{1,4}\.?(?: ?[^\W\d_]\.)? ?)?\d{1,2}(?: ?h ?|:)\d{2}.{0,12}$"
+)
+"""A clock, alone or behind a day; "am" and "오전" may stand before it."""
 _DIGITS = 5
 """Digits of the number of a record, from which on it is one where all have as many."""
 
@@ -649,3 +664,9 @@ LOOKS: Mapping[str, Callable[[ColumnLook], bool]] = {
     "degrees": _degrees,
     "codes": _codes,
 }
+
+
+def is_day(text: str) -> bool:
+    """Whether a text is a day, a time of one, or both."""
+    day = _CLOCK.sub("", text.strip())
+    return day != text.strip() if not day else _ANY_DAY.fullmatch(day) is not None

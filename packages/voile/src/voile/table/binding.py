@@ -6,11 +6,19 @@ Only columns that the plan names stay; the others never reach a method.  Row num
 count the rows of the input, from 1.
 
 Values of columns as exact numbers and plain texts, and what a numeric column must satisfy.
+
+Where a plan and a table fit badly, column by column, for the custodian; private.  Binding stops at
+the first thing that is wrong; there every column is bound alone, so that all is said at once.  A
+**refusal** is what publishing would stop at; a **doubt** is what it would let pass: bounds that cut
+off values, rows that are left out.  Rows are those of the file, from 1.  No value is told but the
+first that a hierarchy file misses, which nobody could add without knowing it.  Cost: a few passes
+over each column that the plan publishes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from math import ceil, floor
@@ -22,9 +30,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from voile.schema.hierarchy.generalized import DistinctValues
+from voile.schema.hierarchy.taxonomy import CodeList, Taxonomy
 from voile.schema.numbers import ExactNumbers, unscaled
 from voile.schema.plan import ColumnPlan, Plan
+from voile.schema.roles import Roles
 from voile.table.arrays import (
+    array_of,
     date_form,
     date_type,
     format_of,
@@ -34,7 +45,7 @@ from voile.table.arrays import (
     polars_type,
     series_of,
 )
-from voile.table.protocol import Rows, Tally
+from voile.table.protocol import Counted, Rows, Tally
 from voile_base.errors import PlanError, TableError, nearest
 from voile_base.ondemand import dataclass
 from voile_base.values.expressions import Call, Column, both, is_missing, negated
@@ -42,6 +53,7 @@ from voile_base.values.expressions import Call, Column, both, is_missing, negate
 __all__ = [
     "UNPUBLISHABLE",
     "BoundTable",
+    "PlanDoubt",
     "clamped",
     "coded_series",
     "dated",
@@ -50,6 +62,7 @@ __all__ = [
     "flagged",
     "limits_of",
     "mapped",
+    "misfits_of",
     "number_series",
     "require_finite",
     "require_finite_numbers",
@@ -478,3 +491,104 @@ def require_finite_numbers(rows: Rows, name: str) -> None:
 
 def _is_no_number(values: pl.Series) -> pl.Series:
     return values.cast(pl.String).cast(pl.Float64, strict=False).is_null()
+
+
+@dataclass(frozen=True)
+class PlanDoubt:
+    """Something about one column that fits badly."""
+
+    column: str
+    key: str
+    """The key of the plan that it is about."""
+    told: str
+    refused: bool
+    """Whether publishing would stop at it."""
+    row: int | None = None
+    """The first row of the file that it is about, from 1."""
+
+
+def misfits_of(rows: Rows, plan: Plan, column: str) -> Iterator[PlanDoubt]:
+    """What fits badly between a column and what the plan says of it."""
+    declared = plan.column(column)
+    loose = replace(declared, nulls="category", bounds=None, outside="refuse")
+    alone = Plan(Roles(keep=(column,)), missing=plan.missing, columns={column: loose})
+    try:
+        bound = BoundTable.bind(rows.select([column]), alone).rows
+    except (PlanError, TableError) as error:
+        key = "format" if declared.dated else "kind" if declared.kind else "type"
+        yield PlanDoubt(column, key, str(error), refused=True)
+        return
+    yield from _missing(bound, plan, column)
+    yield from _outside(bound, column, declared)
+    yield from _unlisted(bound, column, declared)
+
+
+def _missing(rows: Rows, plan: Plan, column: str) -> Iterator[PlanDoubt]:
+    found, policy = rows.tally(is_missing(column)), plan.nulls_of(column)
+    if found.rows and policy != "category":
+        told = f"misses its value in {_of(found.rows, rows.height)}, first in row {found.first}"
+        then = {"refuse": "; nulls refuses that", "drop": "; nulls leaves these rows out"}[policy]
+        yield PlanDoubt(column, "nulls", told + then, policy == "refuse", found.first)
+
+
+def _outside(rows: Rows, column: str, declared: ColumnPlan) -> Iterator[PlanDoubt]:
+    dtype = polars_type(rows.schema.field(column).type)
+    if declared.bounds is None or not dtype.is_numeric():
+        return
+    limits = limits_of(dtype, declared.bounds)
+
+    def outside(values: pl.Series) -> pl.Series:
+        there = values.is_not_null()
+        return there & ~values.is_between(*limits) if limits else there
+
+    found = flagged(rows, column, outside)
+    if found.rows:
+        low, high = declared.bounds
+        cut = f"bounds = [{low}, {high}] cut {_of(found.rows, rows.height)}"
+        yield PlanDoubt(
+            column,
+            "bounds",
+            f"{cut}, first in row {found.first}",
+            declared.outside == "refuse",
+            found.first,
+        )
+
+
+def _unlisted(rows: Rows, column: str, declared: ColumnPlan) -> Iterator[PlanDoubt]:
+    counted = rows.count([column], keep=True)
+    values = distinct_values(series_of(counted.values[0]))
+    hierarchy = declared.hierarchy
+    if not isinstance(hierarchy, Taxonomy | CodeList):
+        try:
+            declared.bind_hierarchy(column, values)
+        except (PlanError, TableError) as error:
+            yield PlanDoubt(column, "hierarchy", str(error), refused=True)
+        return
+    missed = hierarchy.missed(column, values)
+    if not missed:
+        return
+    first, count = _rows_of(rows, counted, values, missed)
+    told = (
+        f"the hierarchy misses {len(missed):,} of {len(values) - values.missing:,} values, in "
+        f"{_of(count, rows.height)}, first in row {first}"
+    )
+    grouped = isinstance(hierarchy, CodeList) and hierarchy.unlisted == "group"
+    yield PlanDoubt(column, "hierarchy", told, not grouped, first)
+
+
+_MISSED = "\1missed"
+"""No file has a column whose name begins so."""
+
+
+def _rows_of(
+    rows: Rows, counted: Counted, values: DistinctValues, missed: list[str]
+) -> tuple[int | None, int]:
+    """The first row that has one of the missed values, and how many have one."""
+    gone = set(missed)
+    flags = np.array([text in gone for text in values.texts])[counted.codes[:, 0]]
+    found = rows.join(counted, {_MISSED: array_of(flags)}).tally(Column(_MISSED))
+    return found.first, found.rows
+
+
+def _of(count: int, rows: int) -> str:
+    return f"{count / rows:.1%} of the rows ({count:,})"

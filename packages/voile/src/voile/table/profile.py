@@ -10,28 +10,16 @@ one width.  Cost: one pass over the column, and its distinct values.
 How the values of a column are written: what a proposal of roles and kinds is made from; private.
 
 Everything is asked of the different values, never of a sample.  A column of texts is first freed of
-its **mark**, the text that seems to stand for a missing value: a usual one such as "?", or the only
-short text among numbers, such as the N of "not applicable".
+its **marks**, the texts that seem to stand for a missing value: a usual one such as "?", the only
+short text among numbers, such as the N of "not applicable", or a few words that many rows have.
 
 Cost: the different values once, and a few passes over them; public lists are tried up to 5,000.
-
-Where a plan and a table fit badly, column by column, for the custodian; private.
-
-``binding`` stops at the first thing that is wrong; here every column is bound alone, so that all
-is said at once.  A **refusal** is what publishing would stop at; a **doubt** is what it would let
-pass: bounds that cut off values, rows that are left out.
-
-Rows are those of the file, from 1.  No value is told but the first that a hierarchy file misses,
-which nobody could add without knowing it.
-
-Cost: a few passes over each column that the plan publishes.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -39,30 +27,23 @@ import polars as pl
 from numpy.typing import NDArray
 
 from voile.recognisers.values import SAMPLED
-from voile.schema.hierarchy.generalized import DistinctValues
 from voile.schema.hierarchy.ranges import TWO_DIGIT_FORMATS, USUAL_FORMATS, pattern_of
 from voile.schema.hierarchy.taxonomy import (
     CODE_LISTS,
-    CodeList,
     CodeListName,
-    Taxonomy,
     public_list,
 )
 from voile.schema.layout import USUAL, InputLayout
 from voile.schema.persons import FEW_PERSONS, Occurrences
-from voile.schema.plan import ColumnPlan, Plan
-from voile.schema.roles import Roles
+from voile.schema.plan import Plan
 from voile.table.arrays import (
-    array_of,
     date_form,
     infer_type,
     kind_of,
-    polars_type,
-    series_of,
     with_marks,
     with_missing,
 )
-from voile.table.binding import BoundTable, distinct_values, flagged, limits_of
+from voile.table.binding import PlanDoubt, misfits_of
 from voile.table.engines import AUTO, engine_of
 from voile.table.looking import (
     EXACT_ROLES,
@@ -76,7 +57,7 @@ from voile.table.looking import (
 )
 from voile.table.opening import rows_in_memory
 from voile.table.places import LaidOut, Place
-from voile.table.protocol import Counted, Engine, Rows
+from voile.table.protocol import Engine, Rows
 from voile.table.summaries import (
     ColumnDetails,
     ColumnProfile,
@@ -85,11 +66,9 @@ from voile.table.summaries import (
 )
 from voile_base.errors import PlanError, TableError, nearest
 from voile_base.ondemand import dataclass
-from voile_base.values.expressions import Column, is_missing
 
 __all__ = [
     "Inspected",
-    "PlanDoubt",
     "ValueDistribution",
     "is_usual_mark",
 ]
@@ -162,11 +141,13 @@ _NINES = (9, 99, 999, 9_999, 98, 998, 9_998, 97, 997, 77, 777, 88, 888)
 """The same, where the largest other number is at most half as large: codes that stand out."""
 _DATA = re.compile(r"[-+]?\d+[.,]\d+|\d{1,4}[./-]\d{1,2}[./-]\d{1,4}.*|\S+@\S+\.\S+")
 """Names of columns that no table has: numbers, dates, addresses."""
+_MOST_ODD = 6
 _SHORT = 2
 """Characters of a mark that is no usual one, and stands in few rows: longer ones are words."""
 _FEW, _LISTED = 12, 5_000
 _DIGITS_OF_A_DAY = {
     "%Y%m%d": r"^(?:18|19|20)[0-9]{6}$",
+    "%y%m%d": r"^[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])$",
     "%Y%m%d%H%M": r"^(?:19|20)[0-9]{10}$",
     "%Y%m%d%H%M%S": r"^(?:19|20)[0-9]{12}$",
     "%d%m%Y": r"^(?:0[1-9]|[12][0-9]|3[01])(?:0[1-9]|1[0-2])(?:18|19|20)[0-9]{2}$",
@@ -312,19 +293,36 @@ def is_usual_mark(text: str) -> bool:
 
 
 def _marks(column: pl.Series, layout: InputLayout) -> tuple[str, ...]:
-    """The texts that seem to stand for missing values: the usual ones, blanks, or an odd one."""
+    """The texts that seem to stand for missing values: the usual ones, blanks, and odd ones.
+
+    Odd ones stand among numbers: one of them, or a few words that many rows have each, such as
+    "none", "estimated" and "refused".
+    """
     texts = column.drop_nulls().unique()
     blank = texts.str.strip_chars() == ""
-    if len(usual := texts.filter(texts.is_in(_MARKS) | blank | texts.str.contains(_ERROR))):
-        return tuple(usual.sort())
-    plain = texts.str.replace(",", ".", literal=True) if layout.decimal == "," else texts
-    for unit in layout.units:
-        plain = plain.str.replace(unit, "", literal=True).str.strip_chars()
-    odd = texts.filter(plain.cast(pl.Float64, strict=False).is_null())
-    if len(odd) != 1 or len(texts) <= 2 or not odd[0].strip():
-        return ()
-    often = (column == odd[0]).sum() > FEW_PERSONS and not re.search("[0-9]", odd[0])
-    return (str(odd[0]),) if often or len(odd[0]) <= _SHORT else ()
+    are_usual = texts.is_in(_MARKS) | blank | texts.str.contains(_ERROR)
+    usual, rest = texts.filter(are_usual), texts.filter(~are_usual)
+    odd = rest.filter(~_are_measured(rest, layout))
+    often = column.filter(column.is_in(odd)).value_counts()["count"].min()
+    shared = bool(often) and int(str(often)) > FEW_PERSONS and not odd.str.contains("[0-9]").any()
+    one = len(odd) == 1 and len(rest) > 2 and not len(usual)
+    if one and (shared or len(odd[0]) <= _SHORT):
+        return (str(odd[0]),)
+    several = len(odd) <= _MOST_ODD and len(rest) > FEW_PERSONS + len(odd)
+    return tuple(sorted((*usual, *odd) if shared and several else usual))
+
+
+def _are_measured(texts: pl.Series, layout: InputLayout) -> pl.Series:
+    """Which texts are numbers as a layout writes them, or limits of what was measured: "<0,5"."""
+    plain = texts.str.strip_chars().str.replace("^[<>≤≥]=? ?", "")
+    for mark, as_usual in (
+        (layout.thousands, ""),
+        (layout.decimal, "."),
+        *((u, "") for u in layout.units),
+    ):
+        if mark:
+            plain = plain.str.replace_all(mark, as_usual, literal=True).str.strip_chars()
+    return plain.cast(pl.Float64, strict=False).is_not_null()
 
 
 def _mark_beside_days(column: pl.Series) -> tuple[str, ...]:
@@ -389,107 +387,6 @@ def _extremes(column: pl.Series) -> tuple[float, float] | None:
     return None if least is None or most is None else (float(least), float(most))  # type: ignore[arg-type]
 
 
-_MISSED = "\1missed"
-"""No file has a column whose name begins so."""
-
-
-@dataclass(frozen=True)
-class PlanDoubt:
-    """Something about one column that fits badly."""
-
-    column: str
-    key: str
-    """The key of the plan that it is about."""
-    told: str
-    refused: bool
-    """Whether publishing would stop at it."""
-    row: int | None = None
-    """The first row of the file that it is about, from 1."""
-
-
-def _findings(rows: Rows, plan: Plan, column: str) -> Iterator[PlanDoubt]:
-    """What fits badly between a column and what the plan says of it."""
-    declared = plan.column(column)
-    loose = replace(declared, nulls="category", bounds=None, outside="refuse")
-    alone = Plan(Roles(keep=(column,)), missing=plan.missing, columns={column: loose})
-    try:
-        bound = BoundTable.bind(rows.select([column]), alone).rows
-    except (PlanError, TableError) as error:
-        key = "format" if declared.dated else "kind" if declared.kind else "type"
-        yield PlanDoubt(column, key, str(error), refused=True)
-        return
-    yield from _missing(bound, plan, column)
-    yield from _outside(bound, column, declared)
-    yield from _unlisted(bound, column, declared)
-
-
-def _missing(rows: Rows, plan: Plan, column: str) -> Iterator[PlanDoubt]:
-    found, policy = rows.tally(is_missing(column)), plan.nulls_of(column)
-    if found.rows and policy != "category":
-        told = f"misses its value in {_of(found.rows, rows.height)}, first in row {found.first}"
-        then = {"refuse": "; nulls refuses that", "drop": "; nulls leaves these rows out"}[policy]
-        yield PlanDoubt(column, "nulls", told + then, policy == "refuse", found.first)
-
-
-def _outside(rows: Rows, column: str, declared: ColumnPlan) -> Iterator[PlanDoubt]:
-    dtype = polars_type(rows.schema.field(column).type)
-    if declared.bounds is None or not dtype.is_numeric():
-        return
-    limits = limits_of(dtype, declared.bounds)
-
-    def outside(values: pl.Series) -> pl.Series:
-        there = values.is_not_null()
-        return there & ~values.is_between(*limits) if limits else there
-
-    found = flagged(rows, column, outside)
-    if found.rows:
-        low, high = declared.bounds
-        cut = f"bounds = [{low}, {high}] cut {_of(found.rows, rows.height)}"
-        yield PlanDoubt(
-            column,
-            "bounds",
-            f"{cut}, first in row {found.first}",
-            declared.outside == "refuse",
-            found.first,
-        )
-
-
-def _unlisted(rows: Rows, column: str, declared: ColumnPlan) -> Iterator[PlanDoubt]:
-    counted = rows.count([column], keep=True)
-    values = distinct_values(series_of(counted.values[0]))
-    hierarchy = declared.hierarchy
-    if not isinstance(hierarchy, Taxonomy | CodeList):
-        try:
-            declared.bind_hierarchy(column, values)
-        except (PlanError, TableError) as error:
-            yield PlanDoubt(column, "hierarchy", str(error), refused=True)
-        return
-    missed = hierarchy.missed(column, values)
-    if not missed:
-        return
-    first, count = _rows_of(rows, counted, values, missed)
-    told = (
-        f"the hierarchy misses {len(missed):,} of {len(values) - values.missing:,} values, in "
-        f"{_of(count, rows.height)}, first in row {first}"
-    )
-    grouped = isinstance(hierarchy, CodeList) and hierarchy.unlisted == "group"
-    yield PlanDoubt(column, "hierarchy", told, not grouped, first)
-
-
-def _rows_of(
-    rows: Rows, counted: Counted, values: DistinctValues, missed: list[str]
-) -> tuple[int | None, int]:
-    """The first row that has one of the missed values, and how many have one."""
-    gone = set(missed)
-    flags = np.array([text in gone for text in values.texts])[counted.codes[:, 0]]
-    found = rows.join(counted, {_MISSED: array_of(flags)}).tally(Column(_MISSED))
-    return found.first, found.rows
-
-
-def _of(count: int, rows: int) -> str:
-    return f"{count / rows:.1%} of the rows ({count:,})"
-
-
 class Inspected:
     """A table as it stands in its file, before any plan is bound; private."""
 
@@ -534,7 +431,7 @@ class Inspected:
     def findings(self, plan: Plan) -> list[PlanDoubt]:
         """Where the columns that a plan publishes and what it says of them fit badly."""
         rows = self._rows
-        return [found for name in plan.roles.published for found in _findings(rows, plan, name)]
+        return [found for name in plan.roles.published for found in misfits_of(rows, plan, name)]
 
     def identifiers_that_repeat(self, plan: Plan) -> dict[str, Occurrences]:
         """Columns under ``identifiers`` with a value in more than one row; see ``persons``."""

@@ -43,12 +43,12 @@ from voile.policy.case import Case
 from voile.policy.criteria import PolicyCriterion
 from voile.policy.ruling import MeasuredFigure, Ruling, Tick
 from voile.recognisers.recognition import ListedRecogniser, listed_recognisers
-from voile.recognisers.telling import is_day
 from voile.recognisers.values import (
     NAMES_OF_BIRTHS,
     NAMES_OF_TIMES,
     SAMPLED,
     ColumnLook,
+    is_day,
     words_as_meant,
 )
 from voile.release.claims import PrivacyClaim
