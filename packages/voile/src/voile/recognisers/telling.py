@@ -636,7 +636,7 @@ def _who(words: Sequence[str], texts: Sequence[str]) -> str | None:
     grouped = of_groups > max(1.0, _SOME_GROUPS * len(texts))
     if len(words) > _TOLD_BY or grouped or are_answers(texts):
         return None
-    letters = all(len(text) == 1 for text in texts)  # are answers
+    letters = all(len(text) == 1 and text.isascii() for text in texts)  # are answers
     return "names of persons" if not letters and share_of(texts, _may_call) >= ALONE else None
 
 

@@ -518,12 +518,12 @@ def misfits_of(rows: Rows, plan: Plan, column: str) -> Iterator[PlanDoubt]:
         key = "format" if declared.dated else "kind" if declared.kind else "type"
         yield PlanDoubt(column, key, str(error), refused=True)
         return
-    yield from _missing(bound, plan, column)
-    yield from _outside(bound, column, declared)
+    yield from _misses(bound, plan, column)
+    yield from _out_of_bounds(bound, column, declared)
     yield from _unlisted(bound, column, declared)
 
 
-def _missing(rows: Rows, plan: Plan, column: str) -> Iterator[PlanDoubt]:
+def _misses(rows: Rows, plan: Plan, column: str) -> Iterator[PlanDoubt]:
     found, policy = rows.tally(is_missing(column)), plan.nulls_of(column)
     if found.rows and policy != "category":
         told = f"misses its value in {_of(found.rows, rows.height)}, first in row {found.first}"
@@ -531,7 +531,7 @@ def _missing(rows: Rows, plan: Plan, column: str) -> Iterator[PlanDoubt]:
         yield PlanDoubt(column, "nulls", told + then, policy == "refuse", found.first)
 
 
-def _outside(rows: Rows, column: str, declared: ColumnPlan) -> Iterator[PlanDoubt]:
+def _out_of_bounds(rows: Rows, column: str, declared: ColumnPlan) -> Iterator[PlanDoubt]:
     dtype = polars_type(rows.schema.field(column).type)
     if declared.bounds is None or not dtype.is_numeric():
         return
