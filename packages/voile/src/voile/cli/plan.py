@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from voile.schema import names, persons
     from voile.schema import plan as schema_plan
     from voile.schema.plan import OpenQuestion, Plan
-    from voile.table import profile, reading
+    from voile.table import binding, profile, reading
     from voile.table.binding import PlanDoubt
     from voile.table.profile import Inspected
 else:
@@ -461,11 +461,11 @@ def _misfits(
 def _telling_apart(table: Inspected, plan: Plan) -> Iterator[PlanDoubt]:
     if plan.roles.person is None and plan.roles.unit is None:
         for name, counts in table.identifiers_that_repeat(plan).items():
-            yield profile.PlanDoubt(name, "person", counts.told_of_identifier(name), refused=True)
+            yield binding.PlanDoubt(name, "person", counts.told_of_identifier(name), refused=True)
     yield from table.published_as_ids(plan)
     for name, counts in table.kept_that_single_out(plan).items():
         told = counts.told_of_kept(name)
-        yield profile.PlanDoubt(name, "keep", told, refused=name not in plan.roles.keep_unique)
+        yield binding.PlanDoubt(name, "keep", told, refused=name not in plan.roles.keep_unique)
 
 
 def _rows_per_person(table: Inspected, plan: Plan, *, bounds_rows: bool) -> Iterator[PlanDoubt]:
@@ -479,7 +479,7 @@ def _rows_per_person(table: Inspected, plan: Plan, *, bounds_rows: bool) -> Iter
             f"it is missing, and {units.protected}s of column {units.column!r} have up to "
             f"{units.most_rows:,} rows: say how many rows of each may take part"
         )
-        yield profile.PlanDoubt(units.column, "rows_per_person", told, refused=True)
+        yield binding.PlanDoubt(units.column, "rows_per_person", told, refused=True)
 
 
 def _looks(column: ColumnProposal, plan: Plan) -> Iterator[PlanDoubt]:
@@ -491,14 +491,14 @@ def _looks(column: ColumnProposal, plan: Plan) -> Iterator[PlanDoubt]:
         counts = persons.Occurrences(column.details.rows, held.distinct, held.once)
         if counts.single_out and declared.hierarchy is None and column.kind in names.UNORDERED:
             told = f"{counts.told_of_kept(name)}, and without a hierarchy little of it will be left"
-            yield profile.PlanDoubt(name, "hierarchy", told, refused=False)
+            yield binding.PlanDoubt(name, "hierarchy", told, refused=False)
         bare = declared.kind is None and declared.type is None and declared.hierarchy is None
         if bare and held.type == "integer" and column.kind in names.UNORDERED:
             told = f'its digits look like names; if they are, say kind = "{column.kind}"'
-            yield profile.PlanDoubt(name, "kind", told, refused=False)
+            yield binding.PlanDoubt(name, "kind", told, refused=False)
     elif column.role == "person" and column.several_rows and silent:
         told = "it seems to tell persons apart, who have several rows each, and person does not say"
-        yield profile.PlanDoubt(name, "person", told, refused=False)
+        yield binding.PlanDoubt(name, "person", told, refused=False)
     elif column.role == "identifier" and name in roles.published:
         told = f"it is to be published, and may be an identifier: {column.why}"
-        yield profile.PlanDoubt(name, "identifiers", told, refused=False)
+        yield binding.PlanDoubt(name, "identifiers", told, refused=False)

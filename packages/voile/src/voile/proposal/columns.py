@@ -28,8 +28,8 @@ Rules, the first that applies:
    nothing, unless it is a name or a number of somebody.
 
 No column that is not understood is kept, which would show it as it is; ``whole`` takes those that
-stand among sensitive columns for such, and asks.  Digits are numbers where the name says so or
-where their values are many; few of them are names of groups, which are never an interval.
+stand among sensitive columns for such, and asks.  Digits are numbers where the name says so or many
+different ones stand; few of them are names of groups, which are never an interval.
 """
 
 from __future__ import annotations
@@ -134,9 +134,8 @@ _BEYOND = 100_000
 """No count or measure that others may know is so great in every row."""
 _FIRST_YEAR, _LAST_YEAR = 1850, 2050
 _TWO = 2
-"""So many different texts of several words may be names of persons; of single words, more."""
-_LISTED = 0.3
-"""The share of texts with common names of persons, from which on they may be names."""
+"""So many different texts of several words may be names of persons."""
+_LISTED = 0.3  # of texts with common names of persons, from which on they may be names
 _BY_DEFAULT = "treated as a quasi-identifier by default: many share each of its values"
 _UNKNOWN = "treated as a quasi-identifier by default: not understood"
 _KINDS_OF_TEXTS: frozenset[Kind] = frozenset({"nominal", "ordinal", "code", "geography"})
@@ -439,7 +438,7 @@ def _meant(details: ColumnDetails, meaning: Meaning | None, kind: Kind) -> Colum
 def _differs_in_kind(details: ColumnDetails, meaning: Meaning) -> bool:
     """Whether the values can be no texts, or no amounts, where the name says that they are."""
     if meaning.kind == "text":
-        return details.profile.type != "text"
+        return details.profile.type != "text" or share_of(details.sample, str.isdecimal) > ALONE / 2
     return meaning.kind == "number" and not _are_amounts(details)
 
 
@@ -496,7 +495,8 @@ def _cannot_be(details: ColumnDetails, meaning: Meaning) -> bool:
         staff = least > _LAST_YEAR and of_staff(details.profile.name, details.sample)
         return (least >= _BEYOND or bool(staff)) and meaning.role == "quasi"
     figures = share_of(details.sample, lambda text: len(text) >= _RECORD and text[-2:] != "00")
-    return meaning.kind == "nominal" and figures > ALONE / 2
+    alone = meaning.kind == "geography" and details.look().share > TELLING
+    return (meaning.kind == "nominal" or alone) and figures > ALONE / 2
 
 
 def _tell_together(details: ColumnDetails, places: bool) -> str | None:

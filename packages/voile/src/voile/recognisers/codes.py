@@ -98,7 +98,7 @@ _LAST = frozenset({"id", "no", "num", "number", "numero", "numer"})
 _BALANCES = (
     *("balance*", "saldo", "solde", "amount*", "value", "betrag", "*stand", "total*", "sum"),
     *("count", "montant", "importe", "importo", "bedrag", "kwota", "belopp", "income", "of"),
-    *("fee*", "cost*"),
+    *("fee*", "cost*", "schuld*", "debt*", "dette*", "deuda*", "divida*", "debito*"),
 )
 """What stands on accounts, in names that speak of both."""
 _NUMBERED_ACCOUNT = pattern_on_demand(

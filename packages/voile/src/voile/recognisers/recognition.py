@@ -316,7 +316,8 @@ def _is_of_a_part(look: ColumnLook) -> bool:
 def _tells(look: ColumnLook) -> bool:
     if look.type == "decimal" and share_of(look.filled, _FRACTION.search) > _CHECKED:
         return False  # amounts and measures
-    if _are_years(look):
+    words = look.type == "text" and not any(map(str.isdigit, "".join(look.filled)))
+    if words or _are_years(look):
         return False  # "nam" is a number of insured persons in one language, a year in another
     small = look.type == "integer" and look.extremes and look.extremes[1] < _SMALL
     if small and look.share < _REPEATED:

@@ -106,7 +106,7 @@ _SHORTENED = re.compile(r"[^\W\d_]{3,}(?:[ -][^\W\d_]{3,})? [^\W\d_]{1,4}\.")
 """A name of a family, and a given name of which the first letters are left: "Rapti Kon."."""
 _TITLE = re.compile(
     r"(?<!\w)(?:[Dd]r|[Pp]rof|Bro|Sis|Tannie|Oom|др|проф|доц|\u0433-н|\u0433-жа|M(?:rs?|me|lle|wl|ag|zee)|Ms|Miss|[Hh](?:err|r)|Frau|Fr|Fru|Sra|Srta"
-    r"|Dott(?:ssa)?|Sig|Bw|Mama|Baba|Sgt|Cpl|Capt|Lt|Pvt|Ing|Rev|Gebr|[Mm]eester|[Jj]uf|[Mm]aestr[ao]|[Pp]rofe"
+    r"|[Dd]ott(?:\.?ssa)?|Dr\.ssa|Sig|Bw|Mama|Baba|Sgt|Cpl|Capt|Lt|Pvt|Ing|Rev|Gebr|[Mm]eester|[Jj]uf|[Mm]aestr[ao]|[Pp]rofe"
     r"|[Tt]r[eé]ner(?:ka)?|[Ss]ensei|[Pp]ani|[Uu]č|pt|Cô|Thầy|Ông|Bà|p(?=\.))\.? "
     r"(?:[^\W\d_]{1,4}\. )*([^\W\d_]{2,})"
 )
@@ -183,12 +183,12 @@ _CLASS = re.compile(r"[IVX]{1,4}\.? ?[A-H]\.?")
 _GIVEN_OF_TWO = 3
 """Letters of a given and of a family name: "AnLi", "ESu", "\u0414\u0418\u043b\u0438"."""
 _CODE_OF_STAFF = re.compile(
-    r"(?:[^\W\d_]{0,5}|№)[ ./_-]?\d{2,7}"
+    r"(?:[^\W\d_]{0,5}|№|\d)[ ./_-]?\d{2,7}"
     r"|[^\W\d_A-Za-z\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{1,4}"  # there two are a name
 )
 _FEW_OF_STAFF = 4
-_OF_ONE_OFFICE = re.compile(r"[^\W\d_]{1,3}-?\d{2,}")
-"""A number that is written with its letters, as no answer is: "E07"."""
+_OF_ONE_OFFICE = re.compile(r"[^\W\d_]{1,3}-?\d{2,}|(?:\d-)?\d{4,}")
+"""A number as no answer is: with its letters, or of four figures and more: "E07"."""
 _INFLECTED = 7
 """Letters of a word from which on the last one or two may be its case: "инспектора"."""
 _OF_ONE = (
@@ -459,24 +459,24 @@ def _is_login(text: str) -> bool:
 
 
 def _are_users(texts: Sequence[str]) -> bool:
-    """Whether texts are names of users, made in several ways, and one has a name of persons.
+    """Whether few words stand for single persons in several ways, as names of groups do not.
 
-    Short words without a space, some with figures or marks, which no list of groups has: "mariae",
-    "perhol", "annlin03", "ssk_jw".
+    "mariae", "annlin03", "ssk_jw"; "KMets", "Tiiu", "A.P.".  None is a word of groups, and one is a
+    login, initials with points, or an initial with a name.
     """
-    if len(texts) <= _SINGLE or not all(map(_USER.fullmatch, texts)):
+    if not _SINGLE < len(texts) <= _FEW_ANSWERS or not all(map(_USER.fullmatch, texts)):
         return False
-    words = [re.sub(r"[\W\d_]", "", text).casefold() for text in texts]
-    made = {(text.isalpha(), text[-1].isdigit()) for text in texts}
-    if len(made) <= 1 or share_of(words, _is_of_groups) > 0:
+    letters = [re.sub(r"[\W\d_]", "", text) for text in texts]
+    made = {(text.isalpha(), text[-1].isdigit(), text.islower(), text.isupper()) for text in texts}
+    if len(made) <= 1 or any(map(_is_of_groups, letters)) or any(map(_is_of_groups, texts)):
         return False
-    given = listed_names()[0]
-    return any(map(_is_login, texts)) or any(
-        word[:end] in given for word in words for end in range(_MOST, len(word))
-    )
+    return any(map(_is_login, texts)) or any(map(_OF_A_PERSON.fullmatch, texts))
 
 
-_USER = re.compile(r"[A-Za-z]{2,}(?:[._]?[A-Za-z]+)?\d{0,3}")
+_USER = re.compile(r"[^\W\d_]+(?:[._]?[^\W\d_]+)*\.?\d{0,3}")
+_OF_A_PERSON = re.compile(
+    r"(?:[^\W\d_]\.){2,3}|[A-Z][A-Z][a-z]{2,}|[a-z]{3,}[A-Z]|[a-z]{3,8}\d{1,2}"
+)
 
 
 @cache
@@ -628,6 +628,7 @@ def _who(words: Sequence[str], texts: Sequence[str]) -> str | None:
     """What values are under words that mean one of the staff."""
     if looks_like_full_names(texts) and not looks_like_groups(texts):
         return "names of persons"
+    texts = [text.removesuffix(".0") for text in texts]
     if share_of(texts, _CODE_OF_STAFF.fullmatch) > ALONE:
         single = len(texts) > _FEW_OF_STAFF or fits(_OF_ONE, words)
         single = single or all(map(_OF_ONE_OFFICE.fullmatch, texts))

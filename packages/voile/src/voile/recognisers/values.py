@@ -62,7 +62,8 @@ _MONTH = r"(?:18|19|20)\d{2}(?:0[1-9]|1[0-2])"
 _LETTERS = 3
 """Letters of a word that says of numbers what they are."""
 _ANY_DAY = pattern_on_demand(
-    r"(?:1[89]|20)\d{2}[./-](?:0[1-9]|1[0-2])|(?:0?[1-9]|1[0-2])[./](?:1[89]|20)\d{2}|(?:0[1-9]|[12]\d|3[01])[./](?:0[1-9]|1[0-2])\.?"
+    r"(?:1[89]|20)\d{2}(?:[./-](?:0[1-9]|1[0-2])\.?|年 ?\d{1,2}月)"
+    r"|(?:0?[1-9]|1[0-2])[./](?:1[89]|20)\d{2}|(?:0[1-9]|[12]\d|3[01])[./](?:0[1-9]|1[0-2])\.?"
     r"|(?=\d{2}|(?:\d+[./-] ?){2}\d{2})\d{1,4}[./-] ?\d{1,2}[./-] ?\d{1,4}\.?"
     r"(?: ?[^\W\d_]{1,3}\.?)?"
     r"|(?:[^\W\d_]+,? )?\d{1,2}\.?(?:[ -](?:de |of )?)[^\W\d_]{3,}\.?,?[ -](?:de )?\d{2,4}"
@@ -71,6 +72,8 @@ _ANY_DAY = pattern_on_demand(
     r"|[^\W\d_]{0,2}\d{1,4}[年년] ?\d{1,2}[月월] ?\d{1,2}[日일]?"
 )
 """Days as they are written in figures and with names of months, in any language."""
+_SPAN = pattern_on_demand(r"(\d{1,2}[./]\d{4}) ?[-\u2013] ?(\d{1,2}[./]\d{4})")
+"""Months from and to."""
 _CLOCK = pattern_on_demand(
     r"(?:^|[T ,]+)(?:[^\W\d_.]{1,4}\.?(?: ?[^\W\d_]\.)? ?)?\d{1,2}(?: ?h ?|:)\d{2}.{0,12}$"
 )
@@ -668,5 +671,8 @@ LOOKS: Mapping[str, Callable[[ColumnLook], bool]] = {
 
 def is_day(text: str) -> bool:
     """Whether a text is a day, a time of one, or both."""
+    ends = _SPAN.fullmatch(text)
+    if ends is not None:
+        return all(map(is_day, ends.groups()))
     day = _CLOCK.sub("", text.strip())
     return day != text.strip() if not day else _ANY_DAY.fullmatch(day) is not None
