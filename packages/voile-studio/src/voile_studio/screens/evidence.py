@@ -235,13 +235,12 @@ def _release(project: Project, folder: Path) -> dict[str, object] | None:
         statements = asked_statements(project, folder)
     except (InputError, OSError, ValueError):
         return None
-    verdict = verdict_of(folder)
-    rulings = rulings_of(verdict)
+    rulings = rulings_of(verdict := verdict_of(folder))
     failed = [ruling for ruling in rulings if not ruling["passed"]]
     missed = [ruling for ruling in failed if ruling["kind"] not in CONFIRMED]
     waiting = [ruling for ruling in failed if ruling["kind"] in CONFIRMED]
-    passed = [ruling for ruling in rulings if ruling["passed"]]
-    labelled = [(one, label_of(one, statements)) for one in (*missed, *waiting, *passed)]
+    in_order = (*missed, *waiting, *(ruling for ruling in rulings if ruling["passed"]))
+    labelled = [(one, label_of(one, statements)) for one in in_order]
     otherwise = {one.says: one.contradiction for one in statements if not one.is_settled}
     in_series = bool(statement.get("series"))
     return {

@@ -42,6 +42,7 @@ else:
     names = on_demand("voile.schema.names")
     persons = on_demand("voile.schema.persons")
     schema_plan = on_demand("voile.schema.plan")
+    binding = on_demand("voile.table.binding")
     profile = on_demand("voile.table.profile")
     reading = on_demand("voile.table.reading")
 

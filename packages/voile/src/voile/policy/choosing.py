@@ -652,8 +652,7 @@ def _sentences(choice: Choice) -> Iterator[str]:
             f"{_percent(best.population_worst)} and {_percent(best.population_mean)}, by survey "
             "weights (Franconi and Polettini, 2004)."
         )
-    kept = best.met_thresholds()
-    if kept:
+    if kept := best.met_thresholds():
         yield (
             f"That keeps the threshold of {min(kept)} ({THRESHOLDS[min(kept)]}; El Emam and Malin, "
             "2015)."
@@ -684,7 +683,4 @@ def _sentences(choice: Choice) -> Iterator[str]:
         yield f"None of them meets the policy; this one, which is the nearest, fails: {kinds}."
     else:
         yield "It meets every criterion that a machine judges, with the least objective of those."
-    yield (
-        "What recipients may know besides, and what the policy asks of humans, is not in these "
-        "figures."
-    )
+    yield "What recipients may know besides, and what humans are asked, is not in these figures."

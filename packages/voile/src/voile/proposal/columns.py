@@ -128,8 +128,8 @@ LABELS = "whole numbers that repeat, and of a range in which measures would not:
 """Why a column that nobody named tells persons or things apart."""
 _GIVEN = "whole numbers that are given one by one: numbers of persons or of records"
 _CODES = "codes of persons, things or places"
-_RECORD = 7
-"""Digits from which on numbers are of records, and not of groups."""
+_RECORDED = re.compile(r"\d{5,}(?!00)\d\d(?:\.0)?")
+"""Numbers of so many digits are of records, and not of groups."""
 _BEYOND = 100_000
 """No count or measure that others may know is so great in every row."""
 _FIRST_YEAR, _LAST_YEAR = 1850, 2050
@@ -469,7 +469,7 @@ def _tells_though_named(details: ColumnDetails, meaning: Meaning) -> str | None:
         and are_accounts(details.profile.name, details.sample, bands=bool(details.bands))
     ):
         return "numbers of accounts or of persons"
-    if details.profile.type == "integer" and _cannot_be(details, meaning):
+    if details.profile.type in {"integer", "text"} and _cannot_be(details, meaning):
         return _CODES
     if details.profile.type != "text" or details.bands or details.look().is_flag():
         return None
@@ -494,7 +494,7 @@ def _cannot_be(details: ColumnDetails, meaning: Meaning) -> bool:
     if meaning.kind == "number":
         staff = least > _LAST_YEAR and of_staff(details.profile.name, details.sample)
         return (least >= _BEYOND or bool(staff)) and meaning.role == "quasi"
-    figures = share_of(details.sample, lambda text: len(text) >= _RECORD and text[-2:] != "00")
+    figures = share_of(details.sample, _RECORDED.fullmatch)
     alone = meaning.kind == "geography" and details.look().share > TELLING
     return (meaning.kind == "nominal" or alone) and figures > ALONE / 2
 

@@ -378,7 +378,7 @@ def _with_numbers(
     units: dict[str, str] = {}
     for place, name in enumerate(names):
         held = [cells[place].strip() for _, cells in body if place < len(cells) and cells[place]]  # type: ignore[union-attr]
-        held = [cell for cell in held if cell not in MARKS]
+        held = _without_words([cell for cell in held if cell not in MARKS])
         if (unit := _unit_of(held)) is not None:
             held = [number for cell in held if (number := _number_beside(cell, unit))]
             units[name] = unit
@@ -409,6 +409,19 @@ def _with_numbers(
     return replace(
         found, layout=layout, reasons=reasons, questions=() if settled else tuple(unsure)
     )
+
+
+def _without_words(held: Sequence[str]) -> list[str]:
+    """Numbers without the few words that stand beside many: "none", "refused"; and their limits."""
+    words = {cell for cell in held if not any(map(str.isdigit, cell))}
+    numbers = {*held} - words
+    if not numbers or len(words) > _FEW_WORDS or (words and len(numbers) < _BESIDE_WORDS):
+        return [*held]
+    return [_LIMIT.sub("", cell) for cell in held if cell in numbers]
+
+
+_FEW_WORDS, _BESIDE_WORDS = 6, 20
+_LIMIT = re.compile("^[<>\u2264\u2265]=? ?")
 
 
 def _unit_of(held: Sequence[str]) -> str | None:

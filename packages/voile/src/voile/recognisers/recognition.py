@@ -12,7 +12,7 @@ from importlib.resources import files
 from typing import Literal, Protocol
 
 from voile.recognisers.codes import CHECKS
-from voile.recognisers.values import LOOKS, ColumnLook, has_names, share_of
+from voile.recognisers.values import LOOKS, ColumnLook, has_names, is_day, share_of
 from voile.schema.names import fits, meaning_of, words_of, words_of_languages
 from voile.schema.persons import FEW_PERSONS
 from voile_base.ondemand import dataclass, pattern_on_demand
@@ -192,6 +192,8 @@ class ListedRecogniser:
     def _is_written(self, look: ColumnLook, *, few: bool = False) -> bool:
         texts = look.filled
         if look.type not in {"text", "integer"} or not texts:
+            return False
+        if self.key in _LOOSE and share_of(texts, is_day) > _CHECKED:
             return False
         if look.distinct <= _MANY and not (few or self.key in _TOLD_BY_FEW):
             return self.looks == "names" and has_names(look, 0.5)

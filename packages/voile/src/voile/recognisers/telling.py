@@ -52,7 +52,7 @@ __all__ = [
 NUMBERS = "numbers of something"
 _SOME = 0.02
 """The share of different values with such a form, from which on a column holds such."""
-_MOSTLY = 0.8
+_MOSTLY, _UNLIKE = 0.8, 0.75
 _SINGLE = 2
 """So many single common names, or half of the values, are not by chance names of groups."""
 
@@ -84,7 +84,8 @@ _FORMS: Mapping[str, re.Pattern[str]] = {
     ),
     "lines of positions": re.compile(r"(?=\S*[a-z])(?=\S*[A-Z])(?=\S*[`~|^\\{}@?])[?-~]{6,}"),
     "addresses": re.compile(
-        r"(?i)\w+(?:kuja|katu|strasse|straße|str\.|weg|gasse|gatan|vägen|vej|utca|laan|straat)"
+        r"(?i)^(?:p\.? ?o\.? ?box|p/?bag|private bag|postfach|postboks) \w"
+        r"|\w+(?:kuja|katu|strasse|straße|str\.|weg|gasse|gatan|vägen|vej|utca|laan|straat)"
         r" \d{1,4}"
         r"|(?-i:(?:Street|Road|Avenue|Lane) \d{1,4})"
         r"|(?-i:\d{1,4} (?:[^\W\d_]+ )+(?:Street|Road|Avenue|Lane))"
@@ -101,7 +102,6 @@ _WORD = re.compile(r"[^\W\d_]+(?:['\u2019-][^\W\d_]+)*")
 _INITIAL = re.compile(r"(?<![\w.])([^\W\d_])\. ?(?:[^\W\d_]\. ?)*([^\W\d_]{2,})")
 _BEHIND = re.compile(r"(?<!\w)([^\W\d_]{3,}),? ([^\W\d_])\.(?:[ -]?[^\W\d_]\.)*(?!\w)")
 _EXPLAINED = re.compile(r"(?<=\w) ?\([^()]*\)$")
-"""What is said of somebody: "Ethan (husband)"."""
 _SHORTENED = re.compile(r"[^\W\d_]{3,}(?:[ -][^\W\d_]{3,})? [^\W\d_]{1,4}\.")
 """A name of a family, and a given name of which the first letters are left: "Rapti Kon."."""
 _TITLE = re.compile(
@@ -183,7 +183,7 @@ _CLASS = re.compile(r"[IVX]{1,4}\.? ?[A-H]\.?")
 _GIVEN_OF_TWO = 3
 """Letters of a given and of a family name: "AnLi", "ESu", "\u0414\u0418\u043b\u0438"."""
 _CODE_OF_STAFF = re.compile(
-    r"(?:[^\W\d_]{0,5}|№|\d)[ ./_-]?\d{2,7}"
+    r"(?:[^\W\d_]{0,5}|№|\d(?=-))[ ./_-]?\d{2,7}"
     r"|[^\W\d_A-Za-z\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{1,4}"  # there two are a name
 )
 _FEW_OF_STAFF = 4
@@ -222,7 +222,7 @@ _ROAD = re.compile(
     r"\w{3,}(?:kuja|katu|strasse|straße|gasse|gatan|vägen|vej|utca|laan|straat|weg)$"
     r"|\w (?:Street|Road|Avenue|Lane|Drive|út|ulice|Cad\.|Sokak)$"
     r"|^(?:[Rr]ue|[Vv]ia|[Cc]alle|[Rr]ua|[Uu]l\.|[Uu]lica|[Aa]venida|[Cc]orso|[Ss]tr\.) \w"
-    r"|^[\u0423\u0443]\u043b\. \w|^(?i:p\.? ?o\.? ?box|p/?bag|private bag|postfach|postboks) \w"
+    r"|^[\u0423\u0443]\u043b\. \w"
 )
 """Names of streets by themselves, in some languages."""
 _HOUSE = re.compile(r"\d{1,4}(?:/ ?[a-zA-Z0-9]{1,3})?")
@@ -567,7 +567,6 @@ def are_logins(texts: Sequence[str]) -> bool:
 
 
 _LOGGED_IN = re.compile(r"([a-z]{4,8})\d{1,2}|(?:[a-z]{1,5}\.){1,2}([a-z]{3,})\d{0,2}")
-_UNLIKE = 0.75
 
 
 def _are_equally_long(texts: Sequence[str]) -> bool:

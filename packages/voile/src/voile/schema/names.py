@@ -271,6 +271,7 @@ _PLAIN_BORDER = pattern_on_demand(r"(?<=[a-z0-9])(?=[A-Z])")
 _EASTERN = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _BORDER = pattern_on_demand(
     rf"(?<=[a-z0-9])(?=[A-Z])|(?<=[{_EASTERN}])(?=[A-Za-z])|(?<=[A-Za-z])(?=[{_EASTERN}])"
+    "|(?<=[\u0430-\u045f\u0491])(?=[\u0400-\u042f\u0490])|(?<=[\u03b1-\u03c9])(?=[\u0391-\u03a9])"
 )
 
 
