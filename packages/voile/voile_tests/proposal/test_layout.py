@@ -74,6 +74,17 @@ def test_the_layout_is_told_by_the_first_rows(rows: Any, stated: dict[str, objec
     assert proposed(rows) == stated
 
 
+def test_numbers_beside_a_few_words_tell_how_they_are_written(tmp_path: Path) -> None:
+    """Of many numbers beside few words; a column of many words tells nothing."""
+    numbers = [f"{1 + n % 9}.{100 + n},{n % 90 + 10}" if n % 4 else "none" for n in range(200)]
+    words = [f"{n},{n}" if n % 2 else "abcdefghijk"[n // 2 % 11] * 3 for n in range(200)]
+    file = tmp_path / "t.csv"
+    for column, told in ((numbers, (",", ".")), (words, (None, None))):
+        file.write_text("\n".join(["a;b", *(f"x;{one}" for one in column)]), encoding="utf-8")
+        _, found = proposed_layout(file)
+        assert (found.layout.decimal, found.layout.thousands) == told
+
+
 def test_what_can_be_read_in_two_ways_is_a_question() -> None:
     """1,234 is one thing or another: the column stays text until somebody says which."""
     rows = [["a", "b"], ["1,234", "x"], ["5,678", "y"]]

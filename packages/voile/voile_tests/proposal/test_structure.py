@@ -609,6 +609,16 @@ def test_numbers_of_policies_are_no_versions_and_degrees_are_places(tmp_path, na
         ("zz", ("AH", "EK", "JK", "mv", "ps", "hh")),
         ("担当", ("田", "佐", "高", "伊", "渡", "山")),
         ("zz", ["ر.ق", "س.ع", "م.ح"]),
+        ("zz", ("tacar9", "tcelik7", "tcelik9", "myilmaz1", "akaya3")),
+        ("zz", ("kjo112", "mariae", "perhol", "ssk_jw", "annlin03")),
+        ("zz", ("Tiiu", "KMets", "ASaar", "automaat")),
+        ("zz", ("MRoca", "A.P.", "Núria")),
+        ("zz", ("apia.idobre", "apia.d.rusu2", "apia.mpop")),
+        ("zz", ("王医生", "Li Jun", "陈主任", "008")),
+        ("zz", ("Dr.ssa Furlan", "dott. Tomasi", "GB")),
+        ("enq", ("E07", "E12", "E31")),
+        ("rn_badge", (41003, 40188, 40122, 41970)),
+        ("имеОца", ("Живорад", "Раде", "Слободан", "Душан")),
         ("zz", ["გ.ბ", "ნ.ქ", "ა.კ", "დ.ლ"]),
     ],
 )
@@ -625,6 +635,12 @@ def test_codes_and_initials_of_single_persons_of_the_staff_are_left_out(tmp_path
         ("zz", ("kg", "ml", "g", "l", "mg", "cm")),
         ("nurse visits", range(12)),
         ("operator", ("Nordnet", "Telia", "Telenor", "Tre", "Comviq")),
+        ("zz", ("low2", "low3", "high1", "high2")),
+        ("zz", ("CC", "CT", "TT")),
+        ("zz", ("I.A", "I.B", "II.A", "III.C")),
+        ("felelős", ("I", "N", "M")),
+        ("vehYear", range(1998, 2024)),
+        ("logement", ("indiv.", "famille", "foyer")),
     ],
 )
 def test_units_counts_and_firms_are_none_of_the_staff(tmp_path, name, values):
@@ -652,6 +668,46 @@ def test_decimals_as_fine_as_the_degrees_beside_them_are_positions(tmp_path):
     found = _proposal(tmp_path, columns)
     assert _of(found, "zz").role not in PUBLISHED
     assert not any(_of(found, name).is_position for name in ("rw001", "rw002", "x01", "x04"))
+
+
+def test_a_few_words_that_many_rows_have_among_numbers_are_none(tmp_path):
+    """Several of them, beside usual marks and limits of what was measured, of many numbers."""
+    words = ("none", "refused", "haemolysed")
+    numbers = [f"{n * 37 % 990 / 10}" for n in range(ROWS)]
+    mixed = [one if n % 4 else words[n // 4 % 3] for n, one in enumerate(numbers)]
+    limited = [one if n % 9 else "<0.5" for n, one in enumerate(mixed)]
+    blank = [one if n % 7 else "" for n, one in enumerate(mixed)]
+    grades = [("1", "2", "3", *words)[n % 6] for n in range(ROWS)]
+    found = _proposal(tmp_path, {"za": mixed, "zb": limited, "zc": blank})
+    assert set(found.marks) == {"", *words}
+    assert {_of(found, name).role for name in ("za", "zb", "zc")} <= PUBLISHED
+    assert _of(found, "za").kind == "number"
+    assert _proposal(tmp_path, {"za": grades}).marks == ()
+
+
+def test_errors_of_a_spreadsheet_are_marks_in_any_language(tmp_path):
+    """Hashes before words of groups are none."""
+    errors = ("#NV", "#SAKNAS!", "#DIV/0!", "#N/D", "#ADI?")
+    numbers = [f"{n % 90}" if n % 6 else errors[n // 6 % 5] for n in range(ROWS)]
+    tags = [("#red", "#A1", "#GOLD")[n % 3] for n in range(ROWS)]
+    assert set(_proposal(tmp_path, {"zz": numbers, "zy": tags}).marks) == set(errors)
+
+
+def test_houses_flats_and_boxes_are_addresses_and_pressures_are_health(tmp_path):
+    """By their form, under the name of a place and under none; numbers of accounts, too."""
+    draw = random.Random(8)
+    columns = {
+        "CP_CO": [f"{draw.randint(1, 2000)}/{draw.randint(1, 60)}" for _ in range(ROWS)],
+        "postal": [f"P/Bag X{draw.randint(1, 99)}" for _ in range(ROWS)],
+        "so_tk": [draw.randint(10**9, 2 * 10**9) for _ in range(ROWS)],
+        "zz": [f"{draw.randint(100, 180)}/{draw.randint(55, 98)}" for _ in range(ROWS)],
+        "AGS": [("05315000", "05314000", "05316000", "05334002")[n % 4] for n in range(ROWS)],
+        "od-do": [f"0{draw.randint(1, 6)}/2023-1{draw.randint(0, 2)}/2023" for _ in range(ROWS)],
+    }
+    found = _proposal(tmp_path, columns)
+    assert not {_of(found, name).role for name in ("CP_CO", "postal", "so_tk")} & PUBLISHED
+    assert _of(found, "zz").role == "sensitive"
+    assert (_of(found, "AGS").role, _of(found, "od-do").role) == ("quasi", "quasi")
 
 
 def test_a_word_that_many_rows_have_among_numbers_stands_for_a_missing_one(tmp_path):

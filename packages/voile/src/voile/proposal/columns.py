@@ -114,8 +114,7 @@ SHARED_BY_PEOPLE = frozenset({"person-name", "address", "web-address", "picture"
 
 _GROUPS = 12
 """Up to that many different whole numbers are taken for names of groups."""
-_GROUPED = 4
-"""So few whole numbers tell nobody apart, whatever their name says."""
+_GROUPED = 4  # whole numbers that tell nobody apart, whatever their name says
 _SENTENCE = 4
 _REMARK = 1.5
 """Words of a cell on average, from which on texts that most rows lack are remarks."""
@@ -145,6 +144,7 @@ _FINEST = 2
 """Decimals of what a body weighs, at most."""
 _LASTED = re.compile(
     r"\d{1,3}(?: ?h ?|:)\d{2}(?::\d{2}(?:[.,]\d+)?)?|(?:(?:1[89]|20)\d|[0-3])\d[./-][01]\d\.?"
+    r"|\d{1,2}[./]\d{4} ?[-\u2013] ?\d{1,2}[./]\d{4}"
 )
 _BLOCK = 12
 """Rows of one whole number, on average, up to which it may be that of a household."""
