@@ -207,10 +207,16 @@ def _with_houses(columns: list[ColumnProposal]) -> list[ColumnProposal]:
             found is not None and found.key in {"address", "full-postcode"}
         ) or "addresses" in street.why
         whole = other.details.profile.type == "integer" or other.details.whole
-        guessed = other.guessed and other.role == "quasi" and not other.details.look().is_shared()
+        short = len(other.name.strip(".")) <= _OF_A_FLAT
+        guessed = other.guessed and (short or not other.details.look().is_shared())
+        guessed = guessed and other.role == "quasi" and other.details.profile.distinct > FEW_PERSONS
         if streets and guessed and whole:
             mended[place] = unclear(other.details, other.kind, "numbers of houses")
     return mended
+
+
+_OF_A_FLAT = 2
+"""Letters of the name of a column of flats, whose numbers many share: "m.", "kv"."""
 
 
 def _with_labels(columns: list[ColumnProposal], sizes: GroupSizes | None) -> list[ColumnProposal]:
