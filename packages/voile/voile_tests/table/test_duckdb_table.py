@@ -177,11 +177,10 @@ def test_folders_of_ended_processes_are_removed(tmp_path: Path) -> None:
 def test_what_fails_while_rows_stream_is_told(
     tmp_path: Path, said: str, error: type[Exception], means: str
 ) -> None:
-    """Behind the first rows, where Arrow hands on what DuckDB says, and without its words."""
+    """Whichever rows came before, as Arrow hands on what DuckDB says, and without its words."""
     session = DuckDBHandle(tmp_path, 256 << 20)
     failing = f"CASE WHEN range = 900000 THEN error('{said} of people') ELSE '' END"
     rows = session.stream(f"SELECT {failing} FROM range(1000000)", 2048)
-    assert next(rows).num_rows
     with pytest.raises(error, match=means) as caught:
         list(rows)
     assert "people" not in str(caught.value)
