@@ -139,9 +139,7 @@ _BY_DEFAULT = "treated as a quasi-identifier by default: many share each of its 
 _UNKNOWN = "treated as a quasi-identifier by default: not understood"
 _KINDS_OF_TEXTS: frozenset[Kind] = frozenset({"nominal", "ordinal", "code", "geography"})
 _POSTCODES = "whole postcodes, of which the district is the finest that is published"
-_HEAVIEST = 500
-_FINEST = 2
-"""Decimals of what a body weighs, at most."""
+_HEAVIEST, _FINEST = 500, 2  # what a body weighs, and its decimals, at most
 _LASTED = re.compile(
     r"\d{1,3}(?: ?h ?|:)\d{2}(?::\d{2}(?:[.,]\d+)?)?|(?:(?:1[89]|20)\d|[0-3])\d[./-][01]\d\.?"
     r"|\d{1,2}[./]\d{4} ?[-\u2013] ?\d{1,2}[./]\d{4}"
@@ -556,7 +554,8 @@ def _alone(
     told = told and meaning != meaning_of("firmware")  # a state of a device that repeats
     if meaning is not None and told and not _is_no_amount(details, meaning):
         return None
-    if profile.type == "text" and one_each and not _are_bands(details):
+    grouped = profile.type == "decimal" and meaning is not None and meaning.kind in vague
+    if (profile.type == "text" or grouped) and one_each and not _are_bands(details):
         return ColumnProposal(details, "identifier", "text", "nearly every row has its own")
     numbered = look.is_numbered and (look.is_counted_up or not have_thin_ends(look.filled))
     numbered = numbered or run_without_gaps(look, listed=details.listed)

@@ -278,7 +278,9 @@ def _may_be(key: str, look: ColumnLook) -> bool:
 
 
 def _are_amounts(key: str, look: ColumnLook) -> bool:
-    """Whether numbers are none of telephones, plates or places: round sums, volts, weeks."""
+    """Whether values are no telephones, plates, places or mail: round sums, volts, weeks, codes."""
+    if key == "e-mail" and look.type == "text" and look.share <= _TELLING:
+        return not any("@" in text for text in look.filled)
     if look.type == "integer" and key == "telephone":
         return share_of(look.filled, _ROUND.search) > _CHECKED
     if key == "vehicle" and _are_years(look):

@@ -473,9 +473,9 @@ def _are_users(texts: Sequence[str]) -> bool:
     return any(map(_is_login, texts)) or any(map(_OF_A_PERSON.fullmatch, texts))
 
 
-_USER = re.compile(r"[^\W\d_]+(?:[._]?[^\W\d_]+)*\.?\d{0,3}")
+_USER = re.compile(r"[^\W\d_]+(?:(?:[._-]|\.[ -])[^\W\d_]+)*\.?\d{0,3}")
 _OF_A_PERSON = re.compile(
-    r"(?:[^\W\d_]\.){2,3}|[A-Z][A-Z][a-z]{2,}|[a-z]{3,}[A-Z]|[a-z]{3,8}\d{1,2}"
+    r"(?:[^\W\d_]\.){2,3}|[A-Z]\.[ -].+|[A-Z][A-Z][a-z]{2,}|[a-z]{3,}[A-Z]|[a-z]{3,8}\d{1,2}"
 )
 
 
