@@ -651,6 +651,9 @@ def test_a_recipient_is_told_who_has_signed_and_what_no_file_shows(tmp_path: Pat
     signer = '[[signers]]\nrole = "officer"\n'
     stated = policy(tmp_path, 'kind = "group-size"\nleast = 1', more=signer)
     assert voile("key", tmp_path / "key").exit_code == 0
+    unnamed = voile("check", place / "release")
+    assert unnamed.exit_code == 2
+    assert "needs --policy, since nobody has signed" in str(unnamed.exception)
     voile("check", place, "--policy", stated)
     assert (
         "Nobody has signed this release"
@@ -658,6 +661,7 @@ def test_a_recipient_is_told_who_has_signed_and_what_no_file_shows(tmp_path: Pat
     )
     assert voile("sign", place, "--key", tmp_path / "key", "--as", "officer").exit_code == 0
     found = voile("check", place / "release", "--policy", stated)
+    assert voile("check", place / "release").output == found.output
     assert found.exit_code == 0
     assert "Unaltered since signed as 'officer'" in found.output
     assert "it has passed this policy" in found.output

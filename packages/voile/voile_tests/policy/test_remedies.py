@@ -651,15 +651,17 @@ def test_the_paragraph_says_what_was_chosen_and_what_is_known_of_it() -> None:
         "is 9.09 %, and 5 % on average, against an intruder who knows that the person is in the "
         "release and knows all quasi-identifiers of the plan. In the population that the sample "
         "stands for it is estimated at 1 % and 0.1 %, by survey weights (Franconi and Polettini, "
-        "2004). That keeps the threshold of 0.09 (groups of 11: data for the public, as EMA policy "
-        "0070 asks; El Emam and Malin, 2015). The attack homogeneity on sensitive attributes "
+        "2004). That is 1 in 11, and keeps the threshold of 0.09 (groups of 11: data for the "
+        "public, as EMA policy 0070 asks; El Emam and Malin, 2015). The attack homogeneity on "
+        "sensitive attributes "
         "succeeds for 30 % of the persons, and guessing for 10 %. Information loss is 12.3 % "
         "(non-uniform entropy of the quasi-identifiers that are published), from 0 % (the "
         "original) to 100 % (nothing), and 0 % of the records are left out. It was "
         "chosen among 2 plans by the policy 'p' (s). They were tried on a sample of 500 records, "
         "drawn once at random; the figures above are those of all records. It meets every "
         "criterion that a machine judges, with the least objective of those. What recipients may "
-        "know besides, and what humans are asked, is not in these figures."
+        "know besides, such as pay, which may single out a person for certain, and what humans "
+        "are asked, is not in them."
     )
     none = Choice(stated, asked, 1234, (first,), 24, exhausted=True)
     assert "is 20 %, and not counted on average" in none.paragraph()

@@ -60,7 +60,11 @@ def _moved(side: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
 
 @click.command("check", short_help="Hold a release's evidence against a risk appetite.")
 @click.argument("folder", metavar="[DIR]", required=False, type=click.Path(path_type=Path))
-@click.option("--policy", metavar="POLICY", help="A policy in TOML, or the name of a template.")
+@click.option(
+    "--policy",
+    metavar="POLICY",
+    help="A policy in TOML, or the name of a template; without it, the one that signers name.",
+)
 @click.option(
     "--template",
     metavar="NAME",
@@ -124,12 +128,12 @@ def _check_command(
     if template is not None:
         click.echo(template_text(template), nl=False)
         return
-    if folder is None or policy is None:
-        what = "DIR, the folder of a study, an audit or a release" if folder is None else "--policy"
+    if folder is None:
+        what = "DIR, the folder of a study, an audit or a release"
         msg = f"voile check needs {what}; or --template NAME alone, which prints a policy"
         raise InputError(msg)
-    stated = policy_stated.StatedPolicy.read(policy)
     case = policy_case.Case.open(folder)
+    stated = _policy_of(case, folder) if policy is None else policy_stated.StatedPolicy.read(policy)
     _require_auditor(case, auditor)
     moved = {"original": original, "control": control, "plan": plan, "auxiliary": auxiliary}
     _run_again(case, moved, beside, again=again)
@@ -144,7 +148,18 @@ def _check_command(
             say(f"{path}: private.")
     if not verdict.passed or unsigned:
         sys.stdout.flush()
-        raise RefusedError(f"{folder}: {_refusal(verdict, case, policy)}")
+        name = policy or stated.policy.name
+        raise RefusedError(f"{folder}: {_refusal(verdict, case, name)}")
+
+
+def _policy_of(case: Case, folder: Path) -> policy_stated.StatedPolicy:
+    """The policy that those who have signed a release say it has passed."""
+    found = _signatures_of(folder, case)
+    if found is None or found.policy is None:
+        who = "nobody has signed what stands there" if found is None else "its signers name none"
+        msg = f"voile check needs --policy, since {who}; --template NAME alone prints one"
+        raise InputError(msg)
+    return found.policy
 
 
 def _refusal(verdict: Verdict, case: Case, policy: str) -> str:

@@ -652,10 +652,10 @@ def _sentences(choice: Choice) -> Iterator[str]:
             f"{_percent(best.population_worst)} and {_percent(best.population_mean)}, by survey "
             "weights (Franconi and Polettini, 2004)."
         )
-    if kept := best.met_thresholds():
+    if (kept := best.met_thresholds()) and best.worst:
         yield (
-            f"That keeps the threshold of {min(kept)} ({THRESHOLDS[min(kept)]}; El Emam and Malin, "
-            "2015)."
+            f"That is 1 in {1 / best.worst:,.4g}, and keeps the threshold of {min(kept)} "
+            f"({THRESHOLDS[min(kept)]}; El Emam and Malin, 2015)."
         )
     for attack in best.sensitive:
         if (rates := rates_of(attack)) is not None:
@@ -683,4 +683,6 @@ def _sentences(choice: Choice) -> Iterator[str]:
         yield f"None of them meets the policy; this one, which is the nearest, fails: {kinds}."
     else:
         yield "It meets every criterion that a machine judges, with the least objective of those."
-    yield "What recipients may know besides, and what humans are asked, is not in these figures."
+    known = ", ".join(dict.fromkeys((*plan.roles.sensitive, *plan.roles.keep)))
+    more = f", such as {known}, which may single out a person for certain" if known else ""
+    yield f"What recipients may know besides{more}, and what humans are asked, is not in them."

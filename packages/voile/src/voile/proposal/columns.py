@@ -393,7 +393,7 @@ def _days_unread(details: ColumnDetails, meaning: Meaning | None) -> ColumnPropo
         why = "months, times of a day, or how long something took, which others may know"
         return ColumnProposal(details, "quasi", "nominal", why)
     if at := year_of(details.sample):
-        why = "days as another calendar or language writes them: others were there"
+        why = "days in forms that are not read, shown by their year where it is told"
         return ColumnProposal(details, "quasi", "nominal", why, form=("year", at))
     why = "days in a form that is not read"
     question = "which days are they? Write them in the table as 2001-12-31, with the whole year"
