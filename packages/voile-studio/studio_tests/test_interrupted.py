@@ -161,8 +161,9 @@ def test_killed_at_random_while_trying_and_while_publishing(people: Path):
         after = finished(folder)
         assert {path: after.get(path) for path in before} == before
     server = Server(people)
-    page = idle(server, "sign")
+    idle(server, "sign")
     idle(server, "try")
+    page = idle(server, "sign")  # what waited behind the tries, too
     server.kill()
     agree(folder, page)
 

@@ -384,6 +384,17 @@ def test_columns_of_the_same_values_under_each_others_names_are_told(kinds: int,
     assert "as the values of column 'owner'" in found.reasons["member"]
 
 
+@pytest.mark.parametrize("rows", [1000, 999])
+def test_columns_of_one_law_under_each_others_names_are_told(rows: int) -> None:
+    """Though their tables lie as near to each other as those of people who are drawn anew."""
+    town, draws = people(1000, 3), np.random.default_rng(3)
+    likely = 0.1 + 0.3 * (town["age"].to_numpy() > 50)
+    ill = {n: pl.Series((draws.random(1000) < likely).astype(int)) for n in ("deaf", "lame")}
+    original = town.with_columns(**ill)
+    file = _exchanged(original, "deaf", "lame").sample(rows, shuffle=True, seed=1)
+    assert set(_renamed(file, original)) == {"deaf", "lame"}
+
+
 def test_columns_that_stand_under_each_others_names_are_told_among_other_rows() -> None:
     """One row in ten is drawn by columns themselves, and half of the people are left out."""
     original = _with_flags(2000, 2)

@@ -84,6 +84,9 @@ _BLURS, _AGREED = (0.0, 0.25, 0.5, 0.75, 1.0), 1e-8
 """Shares of rows that may have been blurred; how improbable it is that counts agree within keys."""
 _SAMPLED_TWICE = 1.75
 """How much farther than people who are drawn anew some lie who are drawn of these, up to thrice."""
+_SAME, _ASIDE = 0.02, 0.125
+"""Of the distance of people who are drawn anew, below which people are the same; and beyond which
+columns are not, of one law though they be."""
 _LEAST = 0.01
 """A standard deviation of distances that is taken for the least."""
 _UNDER_OTHERS = "columns show the original's under their own names"
@@ -236,6 +239,11 @@ class _JointCounts:
         beside = self.file[1][self.places[name]]
         return float(np.count_nonzero(beside) / (2 * max((self.file[0][0] ** 2).sum(), 1)))
 
+    def is_whole(self, name: str) -> bool:
+        """Whether a column has as many values here as there, of which none were merged."""
+        own, shown = (side[0][self.places[name]] for side in (self.own, self.file))
+        return bool(np.count_nonzero(own) == np.count_nonzero(shown))
+
     def at_least(self, name: str, other: str) -> float:
         """A lower bound of it: no table of two columns is nearer than its margins."""
         held, shown = (
@@ -309,7 +317,11 @@ class _Exchange:
         if not asked:
             return {}, {}
         drawn = self._drawn(asked)
-        chance = {n: drawn[n].chance(self.shown[n], self.counts.least(n)) for n in nearer}
+        counts = self.counts
+        chance = {
+            n: drawn[n].chance(self.shown[n], counts.least(n), whole=counts.is_whole(n))
+            for n in nearer
+        }
         beyond, astray = dict.fromkeys(asked, 0.0), dict.fromkeys(asked, 1.0)
         for turn in turns:
             gain = sum(self.shown[name].gain for name in turn)
@@ -328,7 +340,10 @@ class _Exchange:
             for level, most in zip((_CERTAIN, _LIKELY), _BEYOND, strict=True)
         )
         names = {name: one.named[0] for name, one in self.shown.items()}
-        return {n: names[n] for n in asked & sure}, {n: names[n] for n in asked & (unsure - sure)}
+        whole = {
+            name for name in sure if counts.is_whole(name)
+        }  # merged, it may be another by itself
+        return {n: names[n] for n in asked & whole}, {n: names[n] for n in asked & (unsure - whole)}
 
     def _is_nearer(self, name: str) -> bool:
         return self.shown[name].apart <= _EXCHANGED * self.shown[name].own - _LEAST
@@ -376,13 +391,17 @@ class _Drawn:
     gain: Floats
     """How much nearer the former is to the latter than to itself."""
 
-    def chance(self, shown: _Shown, least: float) -> float:
+    def chance(self, shown: _Shown, least: float, *, whole: bool) -> float:
         """How improbable it is that they lie as near, but for the ``least`` that counts can differ.
 
-        1 where they lie as far from their own.
+        1 where they lie as far from their own.  Columns of one law lie near to each other: where no
+        values were merged, so that they are ``whole``, it is enough that they lie an eighth as far
+        as people who are drawn anew, and not from the other.
         """
-        far = self.own.mean() + _BEYOND[0] * max(float(self.own.std()), _LEAST)
-        return _chance(self.other, shown.apart + least) if shown.own > far else 1.0
+        mean, deviation = float(self.own.mean()), max(float(self.own.std()), _LEAST)
+        same = whole and shown.apart <= max(least, _SAME * mean)
+        far = (same and shown.own > _ASIDE * mean) or shown.own > mean + _BEYOND[0] * deviation
+        return _chance(self.other, shown.apart + least) if far else 1.0
 
 
 def _chance(drawn: Floats, apart: float) -> float:
