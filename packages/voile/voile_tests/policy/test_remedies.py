@@ -659,9 +659,9 @@ def test_the_paragraph_says_what_was_chosen_and_what_is_known_of_it() -> None:
         "original) to 100 % (nothing), and 0 % of the records are left out. It was "
         "chosen among 2 plans by the policy 'p' (s). They were tried on a sample of 500 records, "
         "drawn once at random; the figures above are those of all records. It meets every "
-        "criterion that a machine judges, with the least objective of those. What recipients may "
-        "know besides, such as pay, which may single out a person for certain, and what humans "
-        "are asked, is not in them."
+        "criterion that a machine judges, with the least objective of those. Not counted "
+        "here: what recipients may know besides, such as pay, which may single out a person for "
+        "certain, and what humans are asked."
     )
     none = Choice(stated, asked, 1234, (first,), 24, exhausted=True)
     assert "is 20 %, and not counted on average" in none.paragraph()

@@ -68,8 +68,8 @@ _MOVED = 0.1
 """Of rows: how many count twice, here and there, where another column turns a cipher."""
 _ROWS_OF_KEY = 4
 """Rows for each value of a column that turns a cipher, from which on counts tell it."""
-_NEARER, _NEARLY, _MUCH_NEARER = 0.25, 0.2, 0.1
-"""Shares of the distance under their own names, up to which values lie under others."""
+_NEARER = 0.25
+"""The share of the distance under their own names, up to which values lie under others."""
 _EXCHANGED = 0.8
 """The same of columns that stand under each other's names, all of them."""
 _HALVES, _KEYED = 40, 60
@@ -340,9 +340,7 @@ class _Exchange:
             for level, most in zip((_CERTAIN, _LIKELY), _BEYOND, strict=True)
         )
         names = {name: one.named[0] for name, one in self.shown.items()}
-        whole = {
-            name for name in sure if counts.is_whole(name)
-        }  # merged, it may be another by itself
+        whole = {one for one in sure if counts.is_whole(one)}  # merged, it may be another by itself
         return {n: names[n] for n in asked & whole}, {n: names[n] for n in asked & (unsure - whole)}
 
     def _is_nearer(self, name: str) -> bool:

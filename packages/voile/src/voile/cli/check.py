@@ -133,11 +133,11 @@ def _check_command(
         msg = f"voile check needs {what}; or --template NAME alone, which prints a policy"
         raise InputError(msg)
     case = policy_case.Case.open(folder)
-    stated = _policy_of(case, folder) if policy is None else policy_stated.StatedPolicy.read(policy)
+    found = _signatures_of(folder, case)
+    stated = _signed_policy(found) if policy is None else policy_stated.StatedPolicy.read(policy)
     _require_auditor(case, auditor)
     moved = {"original": original, "control": control, "plan": plan, "auxiliary": auxiliary}
     _run_again(case, moved, beside, again=again)
-    found = _signatures_of(folder, case)
     form = None if found else checking.form_of(case, stated)
     verdict = checking.judge(case, stated)
     kept = None if found else checking.keep(case, verdict)
@@ -152,9 +152,8 @@ def _check_command(
         raise RefusedError(f"{folder}: {_refusal(verdict, case, name)}")
 
 
-def _policy_of(case: Case, folder: Path) -> policy_stated.StatedPolicy:
+def _signed_policy(found: signing.Verification | None) -> policy_stated.StatedPolicy:
     """The policy that those who have signed a release say it has passed."""
-    found = _signatures_of(folder, case)
     if found is None or found.policy is None:
         who = "nobody has signed what stands there" if found is None else "its signers name none"
         msg = f"voile check needs --policy, since {who}; --template NAME alone prints one"

@@ -685,4 +685,4 @@ def _sentences(choice: Choice) -> Iterator[str]:
         yield "It meets every criterion that a machine judges, with the least objective of those."
     known = ", ".join(dict.fromkeys((*plan.roles.sensitive, *plan.roles.keep)))
     more = f", such as {known}, which may single out a person for certain" if known else ""
-    yield f"What recipients may know besides{more}, and what humans are asked, is not in them."
+    yield f"Not counted here: what recipients may know besides{more}, and what humans are asked."

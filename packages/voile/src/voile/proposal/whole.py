@@ -208,9 +208,9 @@ def _with_houses(columns: list[ColumnProposal]) -> list[ColumnProposal]:
         ) or "addresses" in street.why
         whole = other.details.profile.type == "integer" or other.details.whole
         short = len(other.name.strip(".")) <= _OF_A_FLAT
-        guessed = other.guessed and (short or not other.details.look().is_shared())
-        guessed = guessed and other.role == "quasi" and other.details.profile.distinct > FEW_PERSONS
-        if streets and guessed and whole:
+        flats = short and other.details.profile.distinct > FEW_PERSONS
+        homes = flats or not other.details.look().is_shared()
+        if streets and other.guessed and other.role == "quasi" and homes and whole:
             mended[place] = unclear(other.details, other.kind, "numbers of houses")
     return mended
 

@@ -193,12 +193,10 @@ class ListedRecogniser:
         texts = look.filled
         if look.type not in {"text", "integer"} or not texts:
             return False
-        if self.key in _LOOSE and share_of(texts, is_day) > _CHECKED:
-            return False
         if look.distinct <= _MANY and not (few or self.key in _TOLD_BY_FEW):
             return self.looks == "names" and has_names(look, 0.5)
         if self._of_cells and _holds_of(texts, self._matches, _MOSTLY):
-            return True
+            return self.key not in _LOOSE or share_of(texts, is_day) <= _CHECKED
         if any(_holds_of(_plain(texts), CHECKS[name], _CHECKED) for name in self.checks):
             return True
         return self.looks == "names" and not few and has_names(look, 0.25)

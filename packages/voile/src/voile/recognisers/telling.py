@@ -142,7 +142,7 @@ _OF_FAMILY = re.compile(
 )
 """A Chinese family name, and what friends and colleagues put before or behind it."""
 _CALLED = re.compile(
-    r"(?:ד\"ר|פרופ'|دکتر|دكتور|آقای|خانم|السيد|السيدة) [^\W\d_]{2,}()"
+    r"(?:ד\"ר|פרופ'|دکتر|دكتور|آقای|خانم|السيد|السيدة) [^\W\d_]{2,}"
     r"|([^\W\d_]{2,}) (?:hoca|bey|han\u0131m|abi|abla|ml\.|sensei|sir|madam)(?!\w)"
     r"|[^\W\d_A-Za-z]{1,4}(?:先生|さん|老师|老師|선생님|쌤)$"
 )
@@ -187,7 +187,7 @@ _CODE_OF_STAFF = re.compile(
     r"|[^\W\d_A-Za-z\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{1,4}"  # there two are a name
 )
 _FEW_OF_STAFF = 4
-_OF_ONE_OFFICE = re.compile(r"[^\W\d_]{1,3}-?\d{2,}|(?:\d-)?\d{4,}")
+_BADGE = re.compile(r"[^\W\d_]{1,3}-?\d{2,}|(?:\d-)?\d{4,}")
 """A number as no answer is: with its letters, or of four figures and more: "E07"."""
 _INFLECTED = 7
 """Letters of a word from which on the last one or two may be its case: "инспектора"."""
@@ -307,7 +307,7 @@ def _names_somebody(text: str, places: bool) -> bool:
         any(_is_behind_an_initial(*one, places) for one in behind),
         any(_may_be_called(one[1]) for form in (_TITLE, _AT) for one in form.finditer(text)),
         any(_is_listed_name(one[1]) for one in _HONOURED.finditer(text)),
-        any(not one[2] or _is_proper(one[2]) for one in _CALLED.finditer(text)),
+        any(not one[1] or _is_proper(one[1]) for one in _CALLED.finditer(text)),
         not places and any(_is_listed(one[1]) for one in _WITH.finditer(text)),
         _HOME.fullmatch(text) and _plain(text.split(maxsplit=1)[0]) not in group_words(),
         not places and _names_among(text),
@@ -630,7 +630,7 @@ def _who(words: Sequence[str], texts: Sequence[str]) -> str | None:
     texts = [text.removesuffix(".0") for text in texts]
     if share_of(texts, _CODE_OF_STAFF.fullmatch) > ALONE:
         single = len(texts) > _FEW_OF_STAFF or fits(_OF_ONE, words)
-        single = single or all(map(_OF_ONE_OFFICE.fullmatch, texts))
+        single = single or all(map(_BADGE.fullmatch, texts))
         return "codes of single persons of the staff" if single else None
     of_groups = sum(bool(group_words() & set(_plain(text).split())) for text in texts)
     grouped = of_groups > max(1.0, _SOME_GROUPS * len(texts))

@@ -303,12 +303,14 @@ def _marks(column: pl.Series, layout: InputLayout) -> tuple[str, ...]:
     are_usual = texts.is_in(_MARKS) | blank | texts.str.contains(_ERROR)
     usual, rest = texts.filter(are_usual), texts.filter(~are_usual)
     odd = rest.filter(~_are_measured(rest, layout))
-    often = column.filter(column.is_in(odd.implode())).value_counts()["count"].min()
-    shared = bool(often) and int(str(often)) > FEW_PERSONS and not odd.str.contains("[0-9]").any()
+    if not 0 < len(odd) <= _MOST_ODD:
+        return tuple(usual.sort())
+    often = column.filter(column.is_in(odd.implode())).value_counts()["count"].to_numpy().min()
+    shared = often > FEW_PERSONS and not odd.str.contains("[0-9]").any()
     one = len(odd) == 1 and len(rest) > 2 and not len(usual)
     if one and (shared or len(odd[0]) <= _SHORT):
         return (str(odd[0]),)
-    several = len(odd) <= _MOST_ODD and len(rest) > FEW_PERSONS + len(odd)
+    several = len(rest) > FEW_PERSONS + len(odd)
     return tuple(sorted((*usual, *odd) if shared and several else usual))
 
 
