@@ -6,7 +6,7 @@ import html
 import json
 import re
 import tomllib
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import polars as pl
@@ -25,7 +25,7 @@ from voile.study.single import make_study
 from voile_base.errors import InputError
 from voile_studio.project import Start
 from voile_studio.screens.trying import looks
-from voile_studio.words import numbers_of, remedy_of, without_toml
+from voile_studio.words import excess_told, numbers_of, remedy_of, without_toml
 
 PEOPLE = pl.DataFrame(
     {
@@ -120,7 +120,14 @@ def test_what_is_met_needs_no_remedy() -> None:
         limit=0.2,
         side="most",
     )
-    assert "its interval does not" in remedy_of(asdict(near))[0]
+    assert "limit lies within the interval" in remedy_of(asdict(near))[0]
+    beyond = replace(near, value=0.3, high=0.9)
+    assert beyond.is_undecided
+    assert near.is_undecided
+    assert excess_told(asdict(beyond), 22).endswith("undecided: the limit lies within the interval")
+    surely = replace(near, value=0.3, low=0.25)
+    assert not surely.is_undecided
+    assert "undecided" not in excess_told(asdict(surely), 22)
     missing = Ruling(
         "risk", "inference", passed=False, why="inference was not counted: run", limit=0.2
     )

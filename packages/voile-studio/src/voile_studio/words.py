@@ -64,6 +64,8 @@ def excess_told(ruling: Document, attempts: int | None) -> str:
     counts = next((one for one in ruling.get("notes") or () if "predicates fit" in one), "")
     if counts or attempts is not None:
         told.append(counts or f"{attempts:,} attempts")
+    if _is_undecided(ruling):
+        told.append("undecided: the limit lies within the interval")
     return "; ".join(told).replace("\xa0", " ")
 
 
@@ -219,10 +221,10 @@ def remedy_of(ruling: Document, *, in_series: bool = False) -> tuple[str, Docume
         return told.format(limit=limit), {key: limit if key == "t" else round(limit)}
     remedy = _GENERAL.get(kind, "").format(limit=limit or 0)
     remedy = _LATER_IN_SERIES if in_series and remedy == _MORE_PRIVATE else remedy
-    if remedy and value is not None and limit is not None and _is_within(ruling):
+    if remedy and value is not None and _is_undecided(ruling):
         return (
-            "The figure passes and its interval does not: more people make the interval narrower. "
-            f"{remedy}"
+            "Undecided, since the limit lies within the interval: more people or attempts make it "
+            f"narrower. {remedy}"
         ), {}
     return remedy, {}
 
@@ -240,6 +242,9 @@ def _uncounted(why: str) -> str:
     return "The line above says what keeps it from being counted: change that on Plan."
 
 
-def _is_within(ruling: Document) -> bool:
-    value, limit = ruling["value"], ruling["limit"]
-    return bool(value <= limit if ruling["side"] == "most" else value >= limit)
+def _is_undecided(ruling: Document) -> bool:
+    """Whether the limit that is missed lies within the interval of the figure."""
+    low, high, limit = (ruling.get(one) for one in ("low", "high", "limit"))
+    if ruling.get("passed") or low is None or high is None or limit is None:
+        return False
+    return bool(low <= limit <= high)

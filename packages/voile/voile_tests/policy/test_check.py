@@ -668,6 +668,8 @@ def test_a_recipient_is_told_who_has_signed_and_what_no_file_shows(tmp_path: Pat
     other = voile("check", place / "release", "--policy", "gdpr")
     assert other.exit_code == 4
     assert "another than this policy" in other.output
-    assert "only since no file here shows them" in str(other.exception)
+    assert "cannot be seen from here" in str(other.exception)
+    assert "not seen" in other.output
+    assert "FAIL" not in other.output
     for word in ("PRIVATE", "assumptions.toml", "count it first", "try k"):
         assert word not in other.output

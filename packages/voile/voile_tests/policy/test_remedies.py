@@ -52,6 +52,11 @@ def unmet(
     return Ruling(kind, kind, passed=False, why=why, limit=limit, subject=subject, **figures)
 
 
+def found_by(of: str, worst: float, mean: float) -> Any:
+    """How surely somebody finds a person's row."""
+    return {"risk": RE_IDENTIFICATION, "of": of, "worst": worst, "main": {"value": mean}}
+
+
 MEAN, WORST, OTHER = "prosecutor", "homogeneity", "membership"
 NEAR = {"value": 0.3, "distance": "ordered"}
 
@@ -638,6 +643,11 @@ def test_the_paragraph_says_what_was_chosen_and_what_is_known_of_it() -> None:
         information_loss=0.123456,
         left_out=0.0,
         sensitive=(attacked(attack="homogeneity").attacks[0],),
+        others=(
+            found_by("whoever knows the quasi-identifiers: zip, age", 0.5, 0.2),
+            found_by("an employer: age, pay", 1.0, 0.4),
+            found_by("whoever knows the worst column: pay", 1.0, 0.6),
+        ),
         rulings=(),
     )
     asked = StatedPolicy.of_text(
@@ -652,16 +662,17 @@ def test_the_paragraph_says_what_was_chosen_and_what_is_known_of_it() -> None:
         "release and knows all quasi-identifiers of the plan. In the population that the sample "
         "stands for it is estimated at 1 % and 0.1 %, by survey weights (Franconi and Polettini, "
         "2004). That is 1 in 11, and keeps the threshold of 0.09 (groups of 11: data for the "
-        "public, as EMA policy 0070 asks; El Emam and Malin, 2015). The attack homogeneity on "
-        "sensitive attributes "
-        "succeeds for 30 % of the persons, and guessing for 10 %. Information loss is 12.3 % "
+        "public, as EMA policy 0070 asks; El Emam and Malin, 2015). That does not "
+        "hold for those who know more: an employer, who may also know pay, finds the person who is "
+        "worst off with 100 %, and a person with 40 % on average. Who knows the quasi-identifiers "
+        "and takes the most probable sensitive value of the group is right (homogeneity) for 30 % "
+        "of the persons, and guessing for 10 %. Information loss is 12.3 % "
         "(non-uniform entropy of the quasi-identifiers that are published), from 0 % (the "
         "original) to 100 % (nothing), and 0 % of the records are left out. It was "
         "chosen among 2 plans by the policy 'p' (s). They were tried on a sample of 500 records, "
         "drawn once at random; the figures above are those of all records. It meets every "
         "criterion that a machine judges, with the least objective of those. Not counted "
-        "here: what recipients may know besides, such as pay, which may single out a person for "
-        "certain, and what humans are asked."
+        "here: what recipients may know besides, and what humans are asked."
     )
     none = Choice(stated, asked, 1234, (first,), 24, exhausted=True)
     assert "is 20 %, and not counted on average" in none.paragraph()

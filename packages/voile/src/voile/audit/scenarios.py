@@ -65,6 +65,7 @@ __all__ = [
     "ReIdentification",
     "holds_fact",
     "known_sets",
+    "told_to",
 ]
 
 Floats = NDArray[np.float64]
@@ -104,6 +105,22 @@ def known_sets(
     for who, columns in found.items():
         once.setdefault(columns, who)
     return {who: columns for columns, who in once.items() if columns}
+
+
+def told_to(names: Sequence[str]) -> str:
+    """Who may know columns of these names, a clause; empty where nobody does.
+
+    Each column stands with the first who may: "an employer may know 'income', and an insurer
+    'icd10' and 'smoker'".
+    """
+    left, found = [*names], list[str]()
+    for scenario in _document()["scenario"]:
+        known = [one for one in left if any(holds_fact(one, fact) for fact in scenario["knows"])]
+        left = [one for one in left if one not in known]
+        if known:
+            verb = "" if found else "may know "
+            found.append(f"{scenario['who']} {verb}{', '.join(map(repr, known))}")
+    return ", and ".join(found)
 
 
 def holds_fact(name: str, fact: str) -> bool:

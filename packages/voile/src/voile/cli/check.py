@@ -167,8 +167,13 @@ def _refusal(verdict: Verdict, case: Case, policy: str) -> str:
     if not failed:
         return f"all criteria of {policy} are met, and not all have signed who must"
     unseen = sum(policy_remedies.is_unseen(one) for one in failed) if case.private is None else 0
-    of = f"{len(failed)} of {len(verdict.rulings)} criteria of {policy} are not met"
-    return f"{of}, {unseen} of them only since no file here shows them" if unseen else of
+    seen, unmet = len(verdict.rulings) - unseen, len(failed) - unseen
+    if not unseen:
+        return f"{unmet} of {seen} criteria of {policy} are not met"
+    told = f"{unmet} of the {seen} that its files can show are not met" if unmet else ""
+    told = told or f"the {seen} that its files can show are met" * bool(seen)
+    rest = f"{unseen} cannot be seen from here, since the custodian has their evidence"
+    return f"of the criteria of {policy}, {'; '.join(filter(None, (told, rest)))}"
 
 
 def _require_auditor(case: Case, auditor: str | None) -> None:
@@ -253,9 +258,19 @@ class _Checked:
 
     def remedy_of(self, ruling: Ruling) -> str:
         """What would meet a criterion, for whoever has what was read here."""
-        if self.public and policy_remedies.is_unseen(ruling):
+        if self.is_unseen(ruling):
             return policy_remedies.UNSEEN
         return policy_remedies.remedy_text(ruling, self.method)
+
+    def is_unseen(self, ruling: Ruling) -> bool:
+        """Whether a criterion is not met only since published files alone do not show it."""
+        return self.public and policy_remedies.is_unseen(ruling)
+
+    def row(self, ruling: Ruling) -> list[object]:
+        """A ruling as a line of the table."""
+        label = "not seen" if self.is_unseen(ruling) else ruling.told
+        why = ruling.why.removeprefix("not confirmed").removeprefix("; ")
+        return [label, ruling.asks, ruling.figure, why]
 
     def signature_lines(self) -> Iterator[str]:
         """Who has signed, and what they say; of a release alone, too, that nobody has."""
@@ -305,7 +320,7 @@ def _show(told: _Checked) -> None:
     for line in told.signature_lines():
         click.echo(f"{line}.")
     click.echo(f"{verdict.policy}\n")
-    print_table(["ruling", "asked", "figure", "how"], list(map(_row, verdict.rulings)))
+    print_table(["ruling", "asked", "figure", "how"], list(map(told.row, verdict.rulings)))
     click.echo()
     for ruling in verdict.rulings:
         if ruling.waived:
@@ -333,7 +348,8 @@ def _remedies(told: _Checked) -> list[dict[str, object]]:
 
 def _show_remedies(told: _Checked) -> None:
     """What would meet each criterion that is not met, or that no parameter does."""
-    unmet = [ruling for ruling in told.verdict.rulings if not ruling.passed]
+    failed = [ruling for ruling in told.verdict.rulings if not ruling.passed]
+    unmet = [ruling for ruling in failed if not told.is_unseen(ruling)]
     by_remedy: dict[str, dict[str, None]] = {}
     for ruling in unmet:
         by_remedy.setdefault(told.remedy_of(ruling), {})[ruling.asks] = None
@@ -344,7 +360,5 @@ def _show_remedies(told: _Checked) -> None:
             click.echo(f"  {one}:" if len(asked) > 1 else f"  {one}: {remedy}.")
         if len(asked) > 1:
             click.echo(f"    {remedy}.")
-
-
-def _row(ruling: Ruling) -> list[object]:
-    return [ruling.told, ruling.asks, ruling.figure, ruling.why]
+    if unseen := len(failed) - len(unmet):
+        click.echo(f"\nNot seen, of {unseen} criteria: {policy_remedies.UNSEEN}.")

@@ -90,7 +90,7 @@ def _number(value: float | None) -> str:
 
 
 def show_risks(risks: Sequence[RiskDocument]) -> None:
-    """The three risks as a table, after an empty line; nothing where there are none."""
+    """The risks as a table, after an empty line; nothing where there are none."""
     if not risks:
         return
     click.echo()
@@ -108,8 +108,16 @@ def _risk_row(risk: RiskDocument) -> list[object]:
         "" if risk["control"] is None else _estimate(risk["control"]),
         _estimate(risk["guess"]),
         f"{risk['targets']:,}",
-        "FOUND" if risk["found"] else "",
+        _beyond_chance(risk),
     ]
+
+
+def _beyond_chance(risk: RiskDocument) -> str:
+    """What a risk lies beyond by more than chance; of re-identification, that of the worst-off."""
+    if (worst := risk.get("worst")) is not None:
+        return f"the worst-off: {worst * 100:.3g}%"
+    beside = "guessing" if risk["control"] is None else "the control"
+    return f"beyond {beside}" if risk["found"] else ""
 
 
 def _estimate(one: EstimateDocument) -> str:

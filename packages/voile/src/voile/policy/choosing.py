@@ -58,6 +58,7 @@ from typing import Any
 import numpy as np
 
 from voile.audit.counting import risks_of_rehearsal
+from voile.audit.record import RE_IDENTIFICATION
 from voile.models.population import individual_risk
 from voile.policy.checking import risks_asked, rulings_unwritten
 from voile.policy.criteria.measured import AttackRate, Utility
@@ -79,7 +80,7 @@ from voile.study.evidence import EvidenceTerms, Instruments, gather
 from voile.study.frontier import FrontierRisk
 from voile.study.original import Original
 from voile.study.plans import StatedPlan, json_value, single_release
-from voile.study.record import LOSS, AttackDocument, StudyRecord, rates_of
+from voile.study.record import LOSS, AttackDocument, RiskDocument, StudyRecord, rates_of
 from voile.study.rehearsal import Staged, hold_rows_out
 from voile.study.run import prepare_release
 from voile.study.single import Subject, put_on_record
@@ -131,6 +132,8 @@ class TriedPlan:
     """Alike for plans that give one release."""
     sensitive: tuple[AttackDocument, ...] = ()
     """What adversaries learn of sensitive columns."""
+    others: tuple[RiskDocument, ...] = ()
+    """How surely those find a row who know more than the quasi-identifiers, or other columns."""
     rulings: tuple[Ruling, ...] | None = None
     """Of the criteria that machines judge; None where not all were looked at."""
     unmet: tuple[Ruling, ...] = ()
@@ -467,7 +470,7 @@ class _Trial:
             return tried
         known = next((one for one in self.tried if _shares_rulings(one, tried)), tried)
         if known is not tried:
-            shared = replace(tried, rulings=known.rulings, unmet=known.unmet)
+            shared = replace(tried, rulings=known.rulings, unmet=known.unmet, others=known.others)
             return self._replaced(tried, replace(shared, sensitive=known.sensitive))
         if self.has_judged_enough:
             return tried
@@ -481,7 +484,8 @@ class _Trial:
             if unmet:
                 break
         attribute = tuple(one for one in record.attacks if one["attack"] in ATTRIBUTE)
-        judged = replace(tried, rulings=rulings, unmet=unmet, sensitive=attribute)
+        others = tuple(one for one in record.risks if one["risk"] == RE_IDENTIFICATION)
+        judged = replace(tried, rulings=rulings, unmet=unmet, sensitive=attribute, others=others)
         return self._replaced(tried, judged)
 
     @property
@@ -548,8 +552,8 @@ class _Trial:
             measures |= {one.measure for one in criteria if isinstance(one, Utility)}
         every = Instruments.standard([one.name for one in known if one.name in attacks])
         chosen = tuple(one for one in every.measures if one.name in measures)
-        risks = frozenset(risks_asked(criteria)) if full else frozenset()
-        count = partial(risks_of_rehearsal, only=risks) if risks else None
+        risks = {*risks_asked(criteria), RE_IDENTIFICATION} if full else set()
+        count = partial(risks_of_rehearsal, only=frozenset(risks)) if risks else None
         return Instruments(every.attacks, chosen, lambda _: (), count)
 
     def _rulings(self, release: Release, record: StudyRecord) -> tuple[Ruling, ...]:
@@ -657,10 +661,11 @@ def _sentences(choice: Choice) -> Iterator[str]:
             f"That is 1 in {1 / best.worst:,.4g}, and keeps the threshold of {min(kept)} "
             f"({THRESHOLDS[min(kept)]}; El Emam and Malin, 2015)."
         )
+    yield from _of_others(best.others, plan.roles.quasi_identifiers, best.worst)
     for attack in best.sensitive:
         if (rates := rates_of(attack)) is not None:
             yield (
-                f"The attack {attack['attack']} on sensitive attributes succeeds for "
+                f"{_LEARNED.get(attack['attack'], _LEARNED_ELSE.format(attack['attack']))} for "
                 f"{_percent(rates.success)} of the persons, and guessing for "
                 f"{_percent(rates.baseline)}."
             )
@@ -685,4 +690,39 @@ def _sentences(choice: Choice) -> Iterator[str]:
         yield "It meets every criterion that a machine judges, with the least objective of those."
     known = ", ".join(dict.fromkeys((*plan.roles.sensitive, *plan.roles.keep)))
     more = f", such as {known}, which may single out a person for certain" if known else ""
+    more *= not best.others
     yield f"Not counted here: what recipients may know besides{more}, and what humans are asked."
+
+
+_LEARNED = {
+    "homogeneity": "Who knows the quasi-identifiers and takes the most probable sensitive value of "
+    "the group is right (homogeneity)",
+    "background-knowledge": "Who can rule out one value, too, is right (background-knowledge)",
+    "skewness": "Belief in what the sensitive value is more than doubles (skewness)",
+}
+"""What an attack on sensitive values finds, by its name."""
+_LEARNED_ELSE = "The attack {} on sensitive attributes succeeds"
+
+
+def _of_others(
+    others: Sequence[RiskDocument], quasi_identifiers: Sequence[str], least: float | None
+) -> Iterator[str]:
+    """What those find who know columns that are no quasi-identifiers; nothing where it is less."""
+    beyond = [
+        (one, [name for name in known if name not in quasi_identifiers])
+        for one in others
+        for known in [one["of"].partition(": ")[2].split(", ")]
+        if (one.get("worst") or 0) > (least or 0)
+    ]
+    beyond = [(one, names) for one, names in beyond if names]
+    likely = [(one, names) for one, names in beyond if not one["of"].startswith("whoever ")]
+    found = likely or beyond
+    if not found:
+        return
+    one, names = max(found, key=lambda each: each[0]["main"]["value"] or 0)
+    who = one["of"].partition(":")[0]
+    yield (
+        f"That does not hold for those who know more: {who}, who may also know "
+        f"{', '.join(names)}, finds the person who is worst off with {_percent(one.get('worst'))}, "
+        f"and a person with {_percent(one['main']['value'])} on average."
+    )

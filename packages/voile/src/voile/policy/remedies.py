@@ -365,9 +365,10 @@ def _without_parameters(ruling: Ruling, *, later: bool) -> str:
             "unchanged, and many rows have a value of their own there, which no k hides"
         )
         help_ = f": in the plan give {it} the role quasi-identifier, or leave {it} out"
-    elif _is_too_wide(ruling):
+    elif ruling.kind in _OF_PEOPLE and ruling.is_undecided:
         reason = (
-            "the figure passes and its interval does not: more people make the interval narrower"
+            "undecided, since the limit lies within the interval of the figure: more people make "
+            "the interval narrower"
         )
         help_ = "; else leave the column out"
     if later:
@@ -383,7 +384,10 @@ _LATER = (
 )
 _OF_PEOPLE = frozenset({"risk", "worst-off"})
 """Kinds of criteria whose intervals are narrower where there are more people."""
-_CONFIRMED = "confirm it in assumptions.toml, if it holds"
+_CONFIRMED = (
+    "confirm it in assumptions.toml, if it holds; where it does not, and the release is accepted "
+    'all the same, say so there: by = "ROLE, knowing that ..."'
+)
 _WITHOUT_PARAMETERS: Mapping[str, str] = {
     **dict.fromkeys(HUMAN, _CONFIRMED),
     "publishable": "publish without --seed",

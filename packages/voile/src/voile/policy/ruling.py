@@ -155,7 +155,16 @@ class Ruling:
     @property
     def told(
         self,
-    ) -> Literal["pass", "accepted", "not applicable", "waived", "FAIL", "STRADDLES", "MISSING"]:
+    ) -> Literal[
+        "pass",
+        "accepted",
+        "not applicable",
+        "waived",
+        "FAIL",
+        "STRADDLES",
+        "MISSING",
+        "not confirmed",
+    ]:
         """The ruling in a word or two."""
         if self.waived:
             return "waived"
@@ -164,10 +173,20 @@ class Ruling:
         if self.passed:
             return "not applicable" if self.why.startswith(DOES_NOT_APPLY) else "pass"
         if self.value is None:
-            return "MISSING" if self.limit is not None else "FAIL"
-        assert self.limit is not None
-        within = self.value <= self.limit if self.side == "most" else self.value >= self.limit
-        return "STRADDLES" if within else "FAIL"
+            if self.limit is not None:
+                return "MISSING"
+            return "not confirmed" if self.kind in CONFIRMED else "FAIL"
+        return "STRADDLES" if self._keeps_limit(self.value) else "FAIL"
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether the limit that is missed lies within the interval of the figure."""
+        return not self.passed and self._keeps_limit(self.low if self.side == "most" else self.high)
+
+    def _keeps_limit(self, figure: float | None) -> bool:
+        if figure is None or self.limit is None:
+            return False
+        return figure <= self.limit if self.side == "most" else figure >= self.limit
 
     @property
     def unhidden(self) -> tuple[str, ...]:
@@ -185,7 +204,7 @@ class Ruling:
     @property
     def label(self) -> str:
         """What it rests on, as ``tally_of`` counts it."""
-        if self.kind in CONFIRMED and self.told in {"pass", "FAIL"}:
+        if self.kind in CONFIRMED and self.told in {"pass", "not confirmed"}:
             return "confirmed" if self.passed else "not confirmed"
         return "met" if self.told == "pass" else self.told if self.passed else "not met"
 

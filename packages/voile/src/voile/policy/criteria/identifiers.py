@@ -36,8 +36,8 @@ from importlib.resources import files
 from itertools import filterfalse
 from typing import Literal, get_args
 
-from voile.audit.record import AuditRecord
-from voile.audit.scenarios import holds_fact
+from voile.audit.record import RE_IDENTIFICATION, AuditRecord
+from voile.audit.scenarios import holds_fact, told_to
 from voile.audit.spellings import ANYTHING, ends_of
 from voile.policy.case import Case
 from voile.policy.criteria import PolicyCriterion
@@ -60,7 +60,7 @@ from voile.table.published import GROUP, PublishedTable
 from voile_base.errors import TableError
 from voile_base.ondemand import dataclass, pattern_on_demand
 
-__all__ = ["DeclaredRoles", "Identifiers", "Letter", "categories"]
+__all__ = ["DeclaredRoles", "Identifiers", "Letter", "categories", "doubt_of_roles"]
 
 Letter = Literal[
     "A", "B", "C", "D", "E", "F", "G", "H", "I", "J", "K", "L", "M", "N", "O", "P", "Q", "R"
@@ -220,7 +220,10 @@ class DeclaredRoles(PolicyCriterion):
             )
         if not found:
             asks = "columns that outsiders commonly know are quasi-identifiers"
-            why = f"none of {len(shown)} other columns is known by its name or its cells"
+            facts = ", ".join(_FACTS[one] for one in self.known)
+            why = f"by its name or its cells none of {len(shown)} other columns holds {facts}"
+            if doubt := doubt_of_roles(case):
+                why += f"; {doubt}"
             yield Ruling(self.kind, asks, passed=True, why=why, of_original=False)
 
     def _fact(self, case: Case, name: str, of: Sequence[str]) -> str | None:
@@ -234,6 +237,24 @@ class DeclaredRoles(PolicyCriterion):
         places = [one for one in listed_recognisers() if one.letter == _PLACES]
         known = any(place.recognise(one.look) for one in cells for place in places)
         return _FACTS["place"] if "place" in self.known and known else None
+
+
+def doubt_of_roles(case: Case) -> str:
+    """What speaks against it that all that others know is in quasi-identifiers; empty: nothing."""
+    who = "" if _whatever_roles(case) else told_to([*_columns_shown(case)])
+    if not who or case.record is None:
+        return who
+    rates = [
+        one["main"]["value"] or 0.0
+        for one in case.risks
+        if one["risk"] == RE_IDENTIFICATION and not one["of"].startswith("whoever ")
+    ]
+    found = (
+        f"of those the best picks a person's row with a probability of {max(rates):.1%} on average"
+        if rates
+        else "voile study --risks counts how surely they find a person's row"
+    )
+    return f"{who}: {found}"
 
 
 def _whatever_roles(case: Case) -> bool:

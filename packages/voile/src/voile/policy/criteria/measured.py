@@ -26,6 +26,7 @@ from pydantic import Field, model_validator
 from voile.audit.record import AuditRecord
 from voile.policy.case import Case
 from voile.policy.criteria import PolicyCriterion, Share
+from voile.policy.criteria.identifiers import doubt_of_roles
 from voile.policy.ruling import KNOWING, MeasuredFigure, NotCounted, Ruling, Tick, ticked
 from voile.release.claims import PrivacyClaim
 from voile.study.record import AttackDocument, Rates, rates_of
@@ -224,6 +225,10 @@ class RepeatedAudits(PolicyCriterion):
         return MeasuredFigure.exactly(times, why, of_original=True)
 
 
+_KNOWN_BEFORE = "knows of a person beforehand stands in the"
+"""In the words of what promises assume of the roles of columns."""
+
+
 class Assumptions(PolicyCriterion):
     """Each assumption of the promise is ticked by somebody who has made sure of it."""
 
@@ -234,7 +239,10 @@ class Assumptions(PolicyCriterion):
         said = case.release.guarantee.assumes if case.release else ()
         left_open = case.release.guarantee.leaves_open if case.release else ()
         for assumption in said:
-            yield asked(self.kind, assumption, ticks, left_open)
+            found = asked(self.kind, assumption, ticks, left_open)
+            if _KNOWN_BEFORE in assumption and (doubt := doubt_of_roles(case)):
+                found = replace(found, why=f"{found.why}; against it: {doubt}")
+            yield found
         if not said:
             why = "nothing is promised, so that nothing is assumed"
             why = "the promise assumes nothing" if case.release else why
