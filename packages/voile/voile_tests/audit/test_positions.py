@@ -8,6 +8,7 @@ import pytest
 
 from voile.audit.foreign import _columns_in_order, order_notices
 from voile.audit.recognition import recognise
+from voile.audit.renaming import renamed_columns
 from voile.release.reading import People
 from voile_tests.audit.tables import marginals, people
 
@@ -134,3 +135,69 @@ def test_values_by_which_both_files_were_sorted_are_no_order() -> None:
     others = people(600, 9).with_columns(wage=original["wage"])
     assert not _in_order(others, original)
     assert not _in_order(others[:-1], original)
+
+
+def _moved(released: pl.DataFrame, original: pl.DataFrame) -> set[str]:
+    """Columns that are told to stand beside those of other rows."""
+    shown = [one for one in recognise(released, People(original)) if one.columns]
+    reasons = renamed_columns(released, shown, People(original)).reasons
+    return {name for name, why in reasons.items() if "of other rows" in why}
+
+
+def _rolled(rows: pl.DataFrame) -> pl.DataFrame:
+    return pl.DataFrame(
+        {each.name: np.roll(each.to_numpy(), 17 * place) for place, each in enumerate(rows)}
+    )
+
+
+def _spread(rows: pl.DataFrame, apart: int) -> pl.DataFrame:
+    """Each person's cells in as many rows that follow each other, among values that were drawn."""
+    drawn = marginals(rows, 8)
+    place = np.arange(rows.height)
+    cells = {
+        each.name: pl.Series(
+            np.where(
+                place % apart == at % apart,
+                each.to_numpy()[place // apart],
+                drawn[each.name].to_numpy(),
+            )
+        )
+        for at, each in enumerate(rows)
+    }
+    return pl.DataFrame(cells)
+
+
+def test_columns_that_were_moved_along_the_rows_are_told() -> None:
+    """By some rows each, every second one turned round, or spread over rows; half are others'."""
+    town = people(2000, 5)
+    rows = town.sample(fraction=1, shuffle=True, seed=1)
+    turned = pl.DataFrame([each.reverse() if at % 2 else each for at, each in enumerate(rows)])
+    tied = {"age", "education", "hours", "income"}
+    assert _moved(_rolled(rows), town) >= tied
+    assert _moved(turned, town) >= {"education", "hours", "income"}
+    assert _moved(_spread(rows, 2), town) >= {"education", "hours", "income"}
+    half = pl.concat([_rolled(rows)[:1000], marginals(town, 2)[:1000]])
+    assert _moved(half, town) >= {"education", "hours", "income"}
+
+
+def test_rows_that_follow_each_other_by_their_values_tell_no_moved_columns() -> None:
+    """Sorted files, of people, of others and of nobody, and panels whose rows tell of the last."""
+    town, others = people(2000, 5), people(2000, 6)
+    for rows in (town, others, marginals(town, 3)):
+        for by in (["age"], ["education", "town"], ["sex", "income", "hours"]):
+            assert not _moved(rows.sort(by), town)
+    draws = np.random.default_rng(7)
+    states = draws.integers(0, 4, (400, 7))
+    for year in range(1, 7):
+        same = draws.random(400) < 0.4
+        states[same, year] = states[same, year - 1]
+    panel = pl.DataFrame(
+        {
+            "year": np.tile(np.arange(6), 400),
+            "state": states[:, 1:].ravel(),
+            "before": states[:, :-1].ravel(),
+            "sex": np.repeat(draws.integers(0, 2, 400), 6),
+        }
+    )
+    assert not _moved(panel, panel)
+    assert not _moved(panel.sample(fraction=1, shuffle=True, seed=1), panel)

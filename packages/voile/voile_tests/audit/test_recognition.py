@@ -8,7 +8,7 @@ import pytest
 
 from voile.audit import counting
 from voile.audit.foreign import as_release
-from voile.audit.recognition import Recognised, recognise
+from voile.audit.recognition import Recognised, finer_digits, recognise
 from voile.disclosure.foreign import Altered, Perturbed
 from voile.release.reading import People
 from voile_base.errors import TableError
@@ -16,6 +16,7 @@ from voile_base.randomness import Randomness
 from voile_tests.audit.tables import marginals, people
 
 ORIGINAL = people(600, 1)
+DRAWN, PEOPLE = marginals(ORIGINAL, 3), People(ORIGINAL)
 
 
 def _how(released: pl.DataFrame, **said: str) -> dict[str, Recognised]:
@@ -333,3 +334,18 @@ def test_where_no_sample_can_be_drawn_all_rows_are_looked_at_or_nothing_is_asses
     assert "not assessed" in (looked_at(quick=True).refusal or "")
     monkeypatch.setattr(counting, "_MOST", 1_999)
     assert "at most 1,999 rows" in (looked_at().refusal or "")
+
+
+def test_digits_that_noise_does_not_need_are_told() -> None:
+    """They may be the cells of a person; of rounded noise, and of numbers so fine, none are."""
+    draws = np.random.default_rng(5)
+    noise = ORIGINAL["hours"] + pl.Series(draws.normal(0, 3, 600))
+    told = [*finer_digits(recognise(DRAWN.with_columns(hours=noise), PEOPLE), PEOPLE)]
+    assert told == ["digits of column 'hours' beyond the first 2 behind the point"]
+    some = noise.round(2) + pl.Series(np.where(np.arange(600) < 9, 0.00347, 0))
+    assert [*finer_digits(recognise(DRAWN.with_columns(hours=some), PEOPLE), PEOPLE)] == told
+    for fine in (noise.round(2), noise.round(0)):
+        assert not [*finer_digits(recognise(DRAWN.with_columns(hours=fine), PEOPLE), PEOPLE)]
+    weighed = ORIGINAL.with_columns(hours=pl.Series(draws.normal(0, 3, 600)))
+    other = DRAWN.with_columns(hours=pl.Series(draws.normal(0, 3, 600)))
+    assert not [*finer_digits(recognise(other, People(weighed)), People(weighed))]

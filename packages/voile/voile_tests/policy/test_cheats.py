@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 from collections.abc import Callable
 from hashlib import blake2b
 from pathlib import Path
@@ -444,6 +446,62 @@ def test_a_dictionary_with_values_that_no_row_shows_is_vouched_for(
                 out.write_table(table)
         told = ["values in dictionaries that no row shows"] if name == "laden" else []
         assert list(beside_the_table(path)) == told
+
+
+def test_bytes_of_a_parquet_file_that_are_of_no_column_are_vouched_for(tmp_path: Path) -> None:
+    """A table before its end, which no reader looks at; with indexes of pages or without."""
+    for place, indexed in enumerate((False, True)):
+        plain, laden = tmp_path / f"plain{place}.parquet", tmp_path / f"laden{place}.parquet"
+        parquet.write_table(ORIGINAL.to_arrow(), plain, write_page_index=indexed)
+        written = plain.read_bytes()
+        end = int.from_bytes(written[-8:-4], "little") + 8
+        laden.write_bytes(written[:-end] + ORIGINAL.write_csv().encode() + written[-end:])
+        assert pl.read_parquet(laden).equals(pl.read_parquet(plain))
+        assert list(beside_the_table(plain)) == []
+        assert list(beside_the_table(laden)) == ["bytes that are of no column"]
+
+
+def test_what_a_compressed_file_holds_beside_the_text_is_vouched_for(tmp_path: Path) -> None:
+    """A comment, a long name, a further part, bytes behind the end; a plain name is none."""
+    text = b"age,town\n30,a\n"
+    plain = gzip.compress(text)
+    noted = plain[:3] + b"\x10" + plain[4:10] + b"Berta, 39\0" + plain[10:]
+    named, long = (
+        plain[:3] + b"\x08" + plain[4:10] + b"n" * size + b"\0" + plain[10:] for size in (9, 900)
+    )
+    told = ["comments or further parts of the compressed file"]
+    packed = bz2.compress(text)
+    for at, (written, says) in enumerate(
+        [
+            *((each, []) for each in (plain, named, packed)),
+            *((each, told) for each in (noted, long, plain + plain, plain + b"x", packed + b"x")),
+        ]
+    ):
+        path = tmp_path / f"{at}.csv.{'bz2' if written.startswith(b'BZ') else 'gz'}"
+        path.write_bytes(written)
+        assert list(beside_the_table(path)) == says
+
+
+@pytest.mark.parametrize(
+    ("text", "beside"),
+    [
+        ('[{"age": 30}]', False),
+        ('{"age": 30}\n{"age": 31}', False),
+        ('{"data": [{"age": 30}], "about": "Berta, 39"}', True),
+        ('[{"age": 30, "age": 31}]', True),
+        ('{"type": "FeatureCollection", "name": "n", "features": []}', False),
+        ('{"type": "FeatureCollection", "note": "n", "features": []}', True),
+        ('[{"type": "Feature", "geometry": null, "properties": {"age": 30}}]', False),
+        ('[{"type": "Feature", "geometry": null, "properties": {}, "was": 1}]', True),
+    ],
+)
+def test_members_of_a_document_that_are_no_cells_are_vouched_for(
+    tmp_path: Path, text: str, *, beside: bool
+) -> None:
+    """They leave with the file, and no row shows them."""
+    path = tmp_path / ("t.jsonl" if "\n" in text else "t.json")
+    path.write_text(text)
+    assert list(beside_the_table(path)) == ["members that are no cells"] * beside
 
 
 @pytest.mark.parametrize("name", ["GDPR", "GD\u0420R", "G\u200bDPR", "\uff27DPR", "g.d.p.r."])

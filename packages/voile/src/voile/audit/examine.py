@@ -58,7 +58,7 @@ from voile.audit.foreign import (
     stand_together,
     stands_for,
 )
-from voile.audit.recognition import Recognised, named_cells, recognise
+from voile.audit.recognition import Recognised, finer_digits, named_cells, recognise
 from voile.audit.record import (
     COPYING,
     AuditRecord,
@@ -351,13 +351,14 @@ class _Judging:
 
 def _facts(sides: Sides, found: _Recognition) -> _Facts:
     """What a record says of the files, which is known before anything is counted."""
+    fine = finer_digits(found.recognised, sides.original) if sides.method is None else ()
     return {
         "rows": _rows(sides),
         "roles": {**sides.roles, "identifiers": sides.identifiers},
         "roles_of": sides.roles_of,
         "columns": tuple(map(_column, found.recognised)),
         "unused": found.foreign.unused,
-        "unread_parts": sides.unread_parts,
+        "unread_parts": (*sides.unread_parts, *fine),
         "not_assessed": found.not_assessed,
         "notices": found.notices,
         "unfit": found.unfit,

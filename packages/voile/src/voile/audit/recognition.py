@@ -23,11 +23,12 @@ A plan overrules what was found (``[columns.X] shown``).  Cost: O(n m) and a sor
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from voile.audit.common_rows import (
     BothSides,
@@ -65,7 +66,7 @@ from voile.table.codes import encode
 from voile_base.errors import TableError, nearest
 from voile_base.ondemand import dataclass
 
-__all__ = ["Recognised", "as_named", "named_cells", "recognise"]
+__all__ = ["Recognised", "as_named", "finer_digits", "named_cells", "recognise"]
 
 _PAIRS = ((".low", ".high"), ("_low", "_high"), ("_min", "_max"), ("_from", "_to"), ("_lo", "_hi"))
 _VALUES = {"exact", "permuted", "synthetic"}
@@ -125,6 +126,36 @@ def recognise(
         replace(one, stated=said.get(one.name) == "averaged" and looks[one.name] != "averaged")
         for one in found
     ]
+
+
+def finer_digits(recognised: Iterable[Recognised], original: People) -> Iterator[str]:
+    """Columns of numbers with more digits than noise or averages of the original's need, each.
+
+    Digits that mean nothing may be anything, such as the other columns of a person in a row.
+    """
+    for one in recognised:
+        if one.how == "interval" or len(one.columns) != 1:
+            continue
+        own, cells = original.column(one.name), one.columns[0]
+        if not (own.dtype.is_numeric() and cells.dtype.is_numeric()):
+            continue
+        digits = next((k for k in range(_FINEST) if not _finer(floats_of(own), k).any()), None)
+        if digits is None or cells.dtype.is_integer():
+            continue
+        needed = digits + _SPARE
+        if int(_finer(floats_of(cells), needed).sum()) > max(1, len(cells) // 1000):
+            yield f"digits of column {one.name!r} beyond the first {needed} behind the point"
+
+
+_FINEST, _SPARE = 7, 2
+"""Decimals from which on numbers have all that there are; how many more noise and averages need."""
+
+
+def _finer(numbers: Floats, decimals: int) -> NDArray[np.bool_]:
+    """Whether numbers have more decimals than so many."""
+    scaled = np.abs(numbers[np.isfinite(numbers)]) * 10.0**decimals
+    rest: NDArray[np.bool_] = np.abs(scaled - np.round(scaled)) > 1e-6 + 4e-16 * scaled
+    return rest
 
 
 def named_cells(released: pl.DataFrame, original: People) -> dict[str, pl.Series]:

@@ -28,6 +28,7 @@ import pyarrow as pa
 from voile.schema.layout import USUAL, InputLayout
 from voile.table.arrays import infer_type, kind_of_type, with_marks, with_missing
 from voile.table.formats.delimited import csv_ends, csv_names, read_csv
+from voile.table.formats.encoding import beside_compressed
 from voile.table.formats.registry import (
     ENDINGS,
     FORMATS,
@@ -37,7 +38,7 @@ from voile.table.formats.registry import (
     calendar_of_instants,
     format_named,
 )
-from voile.table.formats.statistics import GPX_COLUMNS, read_gpx
+from voile.table.formats.statistics import GPX_COLUMNS, holds_beside_records, read_gpx
 from voile.table.places import (
     Address,
     LaidOut,
@@ -602,24 +603,69 @@ def beside_the_table(path: Path) -> Iterator[str]:
         return
     with file.open("rb") as stream:
         begins = stream.read(16)
-    if begins.startswith(b"PK") and is_zipfile(file):
-        with ZipFile(file) as workbook:
-            parts = workbook.namelist()
-        sheets = sum(_SHEET.fullmatch(name) is not None for name in parts)
-        others = sum(not (_SHEET.fullmatch(one) or _BOOKKEEPING.fullmatch(one)) for one in parts)
-        if sheets > 1:
-            yield f"{sheets - 1} other sheet{'s' * (sheets > 2)}"
-        if sheets and others:
-            yield "comments, pictures or other parts of the workbook"
+    kind = file.suffix.lower()
+    if kind in _OF_OTHERS:
+        yield _OF_OTHERS[kind]
+    elif begins.startswith((b"\x1f\x8b", b"BZh")):
+        yield from beside_compressed(file)
+    elif kind in {".json", ".geojson", ".jsonl", ".ndjson"}:
+        if holds_beside_records(file.read_text("utf-8-sig", errors="replace")):
+            yield "members that are no cells"
+    elif begins.startswith(b"PK") and is_zipfile(file):
+        yield from _beside_sheet(file)
     elif begins.startswith((b"PAR1", b"ARROW1")):
-        schema = pq.read_schema(file) if begins[:1] == b"P" else ipc.open_file(file).schema
-        fields = [schema.metadata or {}, *(field.metadata or {} for field in schema)]
-        if any(key not in _OF_WRITERS for each in fields for key in each):
-            yield "metadata"
-        if any(map(_has_unused, _dictionaries(file))):
-            yield "values in dictionaries that no row shows"
+        yield from _beside_columns(file, is_parquet=begins[:1] == b"P")
     elif begins == b"SQLite format 3\0":
         yield "other tables and freed pages of the database"
+
+
+def _beside_sheet(file: Path) -> Iterator[str]:
+    with ZipFile(file) as workbook:
+        parts, comment = workbook.namelist(), workbook.comment
+    sheets = sum(_SHEET.fullmatch(name) is not None for name in parts)
+    others = sum(not (_SHEET.fullmatch(one) or _BOOKKEEPING.fullmatch(one)) for one in parts)
+    if sheets > 1:
+        yield f"{sheets - 1} other sheet{'s' * (sheets > 2)}"
+    if comment or (sheets and others):
+        yield "comments, pictures or other parts of the workbook"
+
+
+def _beside_columns(file: Path, *, is_parquet: bool) -> Iterator[str]:
+    schema = pq.read_schema(file) if is_parquet else ipc.open_file(file).schema
+    fields = [schema.metadata or {}, *(field.metadata or {} for field in schema)]
+    if any(key not in _OF_WRITERS for each in fields for key in each):
+        yield "metadata"
+    if any(map(_has_unused, _dictionaries(file))):
+        yield "values in dictionaries that no row shows"
+    if is_parquet and _has_gaps(file):
+        yield "bytes that are of no column"
+
+
+_OF_OTHERS = {
+    **dict.fromkeys((".sav", ".zsav", ".dta", ".sas7bdat", ".xpt"), "labels and notes"),
+    **dict.fromkeys((".ods", ".xls"), "other sheets, comments or other parts of the workbook"),
+    ".gpx": "waypoints, routes, elevations or notes",
+}
+"""What files may hold of which the table alone is read, by their ending."""
+_INDEX = 256
+"""Bytes of indexes and filters of a column of a group, and cells for one more byte, at most."""
+
+
+def _has_gaps(file: Path) -> bool:
+    """Whether a Parquet file has bytes that are neither a column's nor of its end."""
+    found = pq.read_metadata(file)
+    columns = [
+        found.row_group(group).column(place)
+        for group in range(found.num_row_groups)
+        for place in range(found.num_columns)
+    ]
+    known = sum(one.total_compressed_size for one in columns) + found.serialized_size + 12
+    known += _INDEX * len(columns) + found.num_rows * found.num_columns // _INDEX
+    return bool(file.stat().st_size > known or len(found.created_by or "") > _USUAL_NAME)
+
+
+_USUAL_NAME = 200
+"""Letters of the name of the program that wrote a file, at most."""
 
 
 def _dictionaries(file: Path) -> Iterator[list[pa.DictionaryArray]]:

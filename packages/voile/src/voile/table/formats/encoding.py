@@ -12,11 +12,14 @@ encodings, compressed files) is held in memory once, as UTF-8.
 
 from __future__ import annotations
 
+import bz2
 import codecs
 import io
 import re
 import unicodedata
+import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import field, replace
 from itertools import islice
 from pathlib import Path
@@ -32,7 +35,7 @@ if TYPE_CHECKING:
 else:
     charset_normalizer = on_demand("charset_normalizer")
 
-__all__ = ["Utf8Text"]
+__all__ = ["Utf8Text", "beside_compressed"]
 
 _READ_AT_ONCE = 1 << 24  # bytes
 
@@ -317,3 +320,26 @@ def _is_western(specimen: bytes) -> bool:
     words = "".join(re.findall(r"\w*[^\W\d_a-zA-Z]\w*", read))
     plain = sum(letter.isascii() for letter in words)
     return not _SIGN_IN_WORD.search(read) and 2 * plain >= len(words)
+
+
+def beside_compressed(file: Path) -> Iterator[str]:
+    """What a file compressed with gzip or bzip2 holds beside the text, which it may name."""
+    with file.open("rb") as stream:
+        begins = stream.read(_READ_AT_ONCE)
+        packed = begins.startswith(b"\x1f\x8b")
+        flags = begins[3] if packed and len(begins) > 3 else 0
+        if flags & ~_NAMED or (flags and b"\0" not in begins[10:_LONGEST_NAME]):
+            yield _BESIDE_COMPRESSED
+            return
+        inflating = zlib.decompressobj(31) if packed else bz2.BZ2Decompressor()
+        with suppress(zlib.error, OSError):  # such a file is not read either
+            while begins and not inflating.eof:
+                inflating.decompress(begins)
+                begins = stream.read(_READ_AT_ONCE) if not inflating.eof else b""
+        if inflating.unused_data or stream.read(1):
+            yield _BESIDE_COMPRESSED
+
+
+_NAMED, _LONGEST_NAME = 8, 10 + 255
+"""The bit of gzip's header by which a name follows, and where it ends at the latest."""
+_BESIDE_COMPRESSED = "comments or further parts of the compressed file"

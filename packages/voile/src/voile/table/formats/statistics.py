@@ -73,6 +73,7 @@ __all__ = [
     "SasTransport",
     "Spss",
     "Stata",
+    "holds_beside_records",
     "read_gpx",
 ]
 
@@ -451,6 +452,50 @@ def _one_list(document: Document) -> list[Document]:
 
 def _is_feature(record: Document) -> bool:
     return record.get("type") == "Feature" and "geometry" in record
+
+
+def holds_beside_records(text: str) -> bool:
+    """Whether a document holds what no row shows: other members, keys twice, other coordinates."""
+    twice: list[bool] = []
+
+    def members(pairs: list[tuple[str, object]]) -> dict[str, object]:
+        found = dict(pairs)
+        twice.append(len(found) < len(pairs))
+        return found
+
+    try:
+        whole: object = json.loads(text, object_pairs_hook=members)
+    except json.JSONDecodeError:
+        lines = (line.lstrip("\x1e") for line in text.splitlines())
+        whole = [json.loads(line, object_pairs_hook=members) for line in lines if line]
+    if any(twice):
+        return True
+    if isinstance(whole, dict) and not _is_feature(whole):
+        listed = "features" if "features" in whole else None
+        others = {key: each for key, each in whole.items() if key != listed}
+        whole = whole["features"] if listed else _one_list(whole)
+        others = {key: each for key, each in others.items() if each is not whole}
+        if any(key not in _OF_MAPS or len(json.dumps(others[key])) > _LONGEST for key in others):
+            return True
+    records = cast("list[Document]", whole if isinstance(whole, list) else [whole])
+    return any(_is_beside(each) for each in records if _is_feature(each))
+
+
+_OF_MAPS, _LONGEST = ("type", "name", "crs", "bbox"), 200
+"""Members of a map that programs write, and how long each may be."""
+
+
+def _is_beside(feature: Document) -> bool:
+    """Whether a feature holds more than its row."""
+    geometry = feature["geometry"] or {}
+    point = geometry.get("type") == "Point"
+    return bool(
+        feature.keys() - {"type", "id", "bbox", "properties", "geometry"}
+        or len(json.dumps(feature.get("bbox"))) > _LONGEST
+        or (point and (geometry.keys() - {"type", "coordinates"}))
+        or (point and len(geometry["coordinates"]) != 2)
+        or ("id" in feature and "id" in (feature.get("properties") or {}))
+    )
 
 
 def _row_of(feature: Document) -> dict[str, object]:
