@@ -201,3 +201,27 @@ def test_rows_that_follow_each_other_by_their_values_tell_no_moved_columns() -> 
     )
     assert not _moved(panel, panel)
     assert not _moved(panel.sample(fraction=1, shuffle=True, seed=1), panel)
+
+
+def test_values_that_are_written_in_several_ways_are_told() -> None:
+    """Of capitals, spaces or signs that nobody sees; not where all cells are written so, or none.
+
+    Nor where the original writes them in these ways, too.
+    """
+    town = people(400, 5)
+    bits = np.random.default_rng(3).random(400) < 0.5
+
+    def told(cells: pl.Expr, original: pl.DataFrame = town) -> set[str]:
+        drawn = marginals(town, 4).with_columns(cells.alias("town"))
+        shown = [one for one in recognise(drawn, People(original)) if one.columns]
+        reasons = renamed_columns(drawn, shown, People(original)).reasons
+        return {name for name, why in reasons.items() if "several ways" in why}
+
+    plain, loud = pl.col("town"), pl.col("town").str.to_uppercase()
+    for other in (loud, plain + " ", plain + "\u200b"):
+        some = pl.when(pl.Series(bits)).then(other).otherwise(plain)
+        assert told(some) == {"town"}
+        assert not told(other)
+    assert not told(plain)
+    both = town.with_columns(pl.when(pl.Series(bits)).then(loud).otherwise(plain).alias("town"))
+    assert not told(pl.when(pl.Series(~bits)).then(loud).otherwise(plain), both)

@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 from voile.attack.protocol import Estimate
+from voile.audit.record import AuditRecord
 from voile.audit.risk import Risk
 from voile.policy.checking import Verdict, verdict_schema
 from voile.policy.criteria.identifiers import categories
@@ -643,6 +644,20 @@ def test_it_is_said_to_be_no_legal_advice(copied: Path) -> None:
     found = voile("check", copied, "--policy", "ema")
     assert "no legal advice" in found.output
     assert "PRIVATE" in found.output
+
+
+def test_a_verdict_says_which_tables_and_whose_words_it_rests_on(copied: Path) -> None:
+    """By the digests that the seal of the audit holds, since no file tells who was left out."""
+    found = voile("check", copied, "--policy", "ema")
+    run = AuditRecord.read(copied / "audit.json").run
+    assert run is not None
+    inputs = run["inputs"]
+    kept = Verdict.read(copied / "verdict.json").rests_on
+    for told in (found.output, " ".join(kept)):
+        for name in ("original", "control"):
+            assert f"digest {inputs[name]}" in told
+        assert "taken out of the original nothing was asked" in told
+    assert found.output.index(kept[0]) < found.output.index("no legal advice")
 
 
 def test_a_recipient_is_told_who_has_signed_and_what_no_file_shows(tmp_path: Path) -> None:

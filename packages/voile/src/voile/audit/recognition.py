@@ -66,7 +66,7 @@ from voile.table.codes import encode
 from voile_base.errors import TableError, nearest
 from voile_base.ondemand import dataclass
 
-__all__ = ["Recognised", "as_named", "finer_digits", "named_cells", "recognise"]
+__all__ = ["Recognised", "as_named", "finer_digits", "named_cells", "recognise", "spelt_anew"]
 
 _PAIRS = ((".low", ".high"), ("_low", "_high"), ("_min", "_max"), ("_from", "_to"), ("_lo", "_hi"))
 _VALUES = {"exact", "permuted", "synthetic"}
@@ -156,6 +156,30 @@ def _finer(numbers: Floats, decimals: int) -> NDArray[np.bool_]:
     scaled = np.abs(numbers[np.isfinite(numbers)]) * 10.0**decimals
     rest: NDArray[np.bool_] = np.abs(scaled - np.round(scaled)) > 1e-6 + 4e-16 * scaled
     return rest
+
+
+def spelt_anew(cells: pl.Series, original: People, name: str) -> int:
+    """How many values of a column are written in several ways, of which the original lacks one.
+
+    Ways that differ in case, spaces, invisible signs or forms of letters.
+    """
+    own, shown = (
+        pl.Series(side, dtype=pl.String).drop_nulls()
+        for side in (original.distinct_texts(name)[0], distinct_texts_of(cells)[0])
+    )
+    known = pl.DataFrame({"text": own, "plain": _plain(own)})
+    ways = pl.DataFrame({"text": shown, "plain": _plain(shown)})
+    new = ways.filter(~pl.col("text").is_in(own.implode()))["plain"]
+    several = ways.group_by("plain").len().filter(pl.col("len") > 1)["plain"]
+    return several.filter(
+        several.is_in(new.implode()) & several.is_in(known["plain"].implode())
+    ).len()
+
+
+def _plain(texts: pl.Series) -> pl.Series:
+    """Texts without what no reader sees, in small letters."""
+    plain = texts.str.normalize("NFKC").str.to_lowercase()
+    return plain.str.replace_all(r"[\s\p{Cf}\p{Cc}]", "")
 
 
 def named_cells(released: pl.DataFrame, original: People) -> dict[str, pl.Series]:

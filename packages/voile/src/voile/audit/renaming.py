@@ -53,7 +53,7 @@ from numpy.typing import NDArray
 from scipy import optimize, special
 
 from voile.audit.common_rows import JointTexts, joint_texts
-from voile.audit.recognition import Recognised, as_named
+from voile.audit.recognition import Recognised, as_named, spelt_anew
 from voile.audit.spellings import banded, renamed
 from voile.release.reading import People
 from voile.table.arrays import Frame
@@ -150,6 +150,8 @@ def renamed_columns(
         name: f"{told}: {remedy.replace('the column', 'the rows')}, or shuffle the columns"
         for name, told in _moved(coded).items()
     }
+    spelt = {name: _spelt(one, released, original) for name, (one, _) in read.items()}
+    ciphers = {**{name: told for name, told in spelt.items() if told}, **ciphers}
     if not few:
         return RenamedColumns(ciphers, {})
     own = {name: sides[0] for name, sides in coded.items()}
@@ -168,6 +170,16 @@ def renamed_columns(
         for name, key in _keyed(both, few).items()
     }
     return RenamedColumns({**turned, **ciphers, **exchanged}, unsure)
+
+
+def _spelt(one: Recognised, released: Frame, original: People) -> str | None:
+    """That values are written in several ways, which may say something, as a clause."""
+    if len(one.of) != 1 or str(original.dtype(one.name)) not in {"String", "Enum"}:
+        return None
+    values = spelt_anew(released[one.of[0]], original, one.name)
+    told = f"{values:,} of its values are written in several ways, of which the original lacks some"
+    remedy = "which of them stands in a row may tell anything; write each as it stands there"
+    return f"{told}: {remedy}" if values else None
 
 
 @dataclass(frozen=True, eq=False)

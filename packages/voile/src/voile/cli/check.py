@@ -329,7 +329,8 @@ def _show(told: _Checked) -> None:
         click.echo(f"A lawyer must still decide: {question}.")
     for note in dict.fromkeys(note for one in verdict.rulings for note in one.notes):
         click.echo(f"Note: {note}.")
-    click.echo(f"{verdict.advice}.")
+    for sentence in (*verdict.rests_on, verdict.advice):
+        click.echo(f"{sentence}.")
 
 
 def _remedies(told: _Checked) -> list[dict[str, object]]:

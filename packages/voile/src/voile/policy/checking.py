@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
-from voile.audit.record import COPYING, RE_IDENTIFICATION
+from voile.audit.record import COPYING, RE_IDENTIFICATION, AuditRecord
 from voile.policy.case import Case, FileDocument
 from voile.policy.criteria.measured import asked
 from voile.policy.criteria.risks import Copies, ReIdentified, ThreeRisks, WorstOff
@@ -81,6 +81,8 @@ class Verdict:
     """What is published."""
     rulings: Several[Ruling]
     advice: str = NO_ADVICE
+    rests_on: Several[str] = field(default=(), compare=False)
+    """What was taken on trust, in sentences: the tables of an audit, and the words of persons."""
 
     @property
     def passed(self) -> bool:
@@ -138,7 +140,40 @@ def judge(case: Case, stated: StatedPolicy) -> Verdict:
         judged=case.kind,
         files=case.files,
         rulings=tuple(rulings),
+        rests_on=(*_tables_trusted(case), *_words_trusted(rulings)),
     )
+
+
+def _tables_trusted(case: Case) -> Iterator[str]:
+    """The tables that an audit was given, by their digests, and what it cannot know of them."""
+    record = case.record
+    if not isinstance(record, AuditRecord) or record.run is None:
+        return
+    told = " and ".join(
+        f"the {name} ({record.rows[name]:,} rows, digest {record.run['inputs'][name]})"
+        for name in ("original", "control")
+        if name in record.rows and name in record.run["inputs"]
+    )
+    yield (
+        f"The verdict rests on {told} as the auditor was given them: of persons who were taken "
+        "out of the original nothing was asked, and who chooses the control chooses what counts "
+        "as told of everybody"
+    )
+
+
+def _words_trusted(rulings: Sequence[Ruling]) -> Iterator[str]:
+    """How much passes by the word of a person."""
+    ticked = sum(one.passed and one.kind in {"unexamined", "recipient"} for one in rulings)
+    waived = sum(bool(one.waived) for one in rulings)
+    parts = [f"{ticked} statement{'s' * (ticked > 1)} about the file or its recipient"] * (
+        ticked > 0
+    )
+    parts += [f"{waived} waiver{'s' * (waived > 1)}"] * (waived > 0)
+    if parts:
+        yield (
+            f"It rests on the word of persons, too, in {' and '.join(parts)}: who they are, and "
+            "that they looked, is for the signers to know"
+        )
 
 
 def form_of(case: Case, stated: StatedPolicy) -> Path | None:
