@@ -74,3 +74,24 @@ def test_columns_without_marks_are_not_read_again(tmp_path, monkeypatch):
     assert found.types == at_once.types
     assert found.frame.rows() == at_once.frame.rows()
     assert first.without(["none"], path) is first
+
+
+def test_texts_in_a_dictionary_are_taken_from_it(tmp_path, monkeypatch):
+    """A column that is of texts without the marks, too, is not read again, and is the same."""
+    cells = ["letter,number,truth,plain"] + ["?,?,?,b", "b,2,true,b", "?,2,true,b", "c,?,?,?"] * 3
+    path = tmp_path / "some.csv"
+    path.write_text("\n".join(cells) + "\n")
+    at_once, first = Read.compactly(path, ["?", "b"]), Read.compactly(path)
+    asked = []
+    whole = Read.compactly
+
+    def compactly(path, missing=(), **options):
+        asked.extend(options["columns"])
+        return whole(path, missing, **options)
+
+    monkeypatch.setattr(Read, "compactly", compactly)
+    found = first.without(["?", "b"], path)
+    assert asked == ["number", "truth", "plain"]
+    assert found.types == at_once.types
+    assert found.frame.schema == at_once.frame.schema
+    assert found.frame.equals(at_once.frame)

@@ -528,8 +528,14 @@ class _AuditedFile(ReleaseUnderTest):
             self.release, self.original = self.foreign.release, self.sides.original.frame
 
     def forget_examined_rows(self) -> None:
-        """Let go of what only the three risks look at: rows as the file has them, and a sample."""
-        self.sides = replace(self.sides, released=self.sides.released.clear())
+        """Let go of what only the three risks look at: rows of the file, a sample, codes."""
+        own, control = self.sides.original, self.sides.control
+        self.sides = replace(
+            self.sides,
+            released=self.sides.released.clear(),
+            original=People.of(self.release, own.frame, own.plan),
+            control=control and People(control.frame, control.plan),
+        )
         self.looked_at = replace(self.looked_at, file=self.foreign, people=())
 
     def risks(self, inquiry: Inquiry, progress: Progress) -> Iterator[Risk | Skipped]:

@@ -57,6 +57,7 @@ from voile.audit.recognition import Recognised, as_named, spelt_anew
 from voile.audit.spellings import banded, renamed
 from voile.release.reading import People
 from voile.table.arrays import Frame
+from voile.table.codes import code_type, count_table
 from voile_base.ondemand import dataclass
 from voile_base.randomness import Draws, Randomness
 
@@ -289,10 +290,9 @@ def _counts_beside(
     alone = np.zeros((len(few), _FEW))
     beside = np.zeros((len(few), _FEW, len(every), _FEW))
     for place, name in enumerate(few):
-        own = codes[name].astype(np.int64)
-        alone[place] = np.bincount(own, minlength=_FEW)
+        alone[place] = np.bincount(codes[name], minlength=_FEW)
         for at, other in enumerate(every):
-            counts = np.bincount(own * _FEW + codes[other], minlength=_FEW**2)
+            counts = count_table(codes[name], codes[other], _FEW, _FEW**2)
             beside[place, :, at] = counts.reshape(_FEW, _FEW)
     return alone, beside
 
@@ -479,14 +479,14 @@ class _Turned:
     @classmethod
     def of(cls, texts: JointTexts, keys: Sequence[JointTexts]) -> _Turned:
         """Of one column within one or more others together."""
+        size = prod(one.distinct for one in keys)
         tables = []
-        for side in (0, 1):
-            index = np.zeros(len(texts.sides[side]), dtype=np.int64)
-            for one in keys:
-                index = index * one.distinct + one.sides[side]
-            index = index * texts.distinct + texts.sides[side]
-            size = prod(one.distinct for one in keys) * texts.distinct
-            tables.append(np.bincount(index, minlength=size).reshape(-1, texts.distinct))
+        for side, codes in enumerate(texts.sides):
+            index = keys[0].sides[side]
+            for one in keys[1:]:
+                index = index.astype(code_type(size + 1)) * one.distinct + one.sides[side]
+            counts = count_table(index, codes, texts.distinct, size * texts.distinct)
+            tables.append(counts.astype(np.int64).reshape(-1, texts.distinct))
         several = tables[0].sum(axis=1) >= _ROWS_OF_KEY
         return cls(tables[0][several], tables[1][several])._merged()
 

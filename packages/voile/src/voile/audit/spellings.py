@@ -53,6 +53,7 @@ from numpy.typing import NDArray
 from scipy import optimize, special
 
 from voile.audit.common_rows import JointTexts
+from voile.table.codes import count_table
 from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
 
@@ -460,7 +461,7 @@ def banded(texts: JointTexts, most: int) -> JointTexts:
     if texts.distinct <= most:
         return texts
     rows = np.cumsum(np.bincount(texts.sides[0], minlength=texts.distinct))
-    band = np.minimum(_BANDS * rows // (len(texts.sides[0]) + 1), _BANDS - 1)
+    band = np.minimum(_BANDS * rows // (len(texts.sides[0]) + 1), _BANDS - 1).astype(np.uint8)
     return JointTexts((band[texts.sides[0]], band[texts.sides[1]]), _BANDS, None)
 
 
@@ -530,7 +531,7 @@ def _pair_counts(texts: JointTexts, beside: JointTexts | None = None) -> list[In
         return [np.bincount(side, minlength=texts.distinct) for side in texts.sides]
     size = beside.distinct
     return [
-        np.bincount(one.astype(np.int64) * size + two, minlength=texts.distinct * size)
+        count_table(one, two, size, texts.distinct * size).astype(np.int64)
         for one, two in zip(texts.sides, beside.sides, strict=True)
     ]
 

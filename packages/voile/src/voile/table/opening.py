@@ -38,8 +38,15 @@ from numpy.typing import NDArray
 from voile.schema.numbers import ExactNumbers
 from voile.schema.persons import identifying_columns
 from voile.schema.plan import ColumnPlan, Plan
-from voile.table.arrays import first_offending_row, kind_of_arrow, polars_type
+from voile.table.arrays import (
+    first_offending_row,
+    infer_type,
+    kind_of_arrow,
+    polars_type,
+    with_missing,
+)
 from voile.table.binding import dated, exact_numbers, flagged, mapped
+from voile.table.codes import encode
 from voile.table.counting import TableSource
 from voile.table.engines import AUTO, engine_for, engine_of
 from voile.table.formats.registry import WRITTEN
@@ -380,12 +387,18 @@ class Read:
 
     def without(self, missing: Sequence[str], path: Place) -> Read:
         """The same without texts that stand for missing values: columns that hold some anew."""
-        changed = [column.name for column in self.frame if _may_hold(column, missing)]
-        if not changed:
+        held = [column for column in self.frame if _may_hold(column, missing)]
+        if not held:
             return self
+        texts = [_without(column, missing) for column in held if _stays_text(column, missing)]
+        known = {column.name for column in texts}
+        changed = [column.name for column in held if column.name not in known]
+        found = Read(self.frame.with_columns(texts), self.types)
+        if not changed:
+            return found
         anew = Read.compactly(path, missing, columns=changed)
         types = pl.Schema({**self.types, **anew.types})
-        return Read(self.frame.with_columns(anew.frame.get_columns()), types)
+        return Read(found.frame.with_columns(anew.frame.get_columns()), types)
 
 
 def in_full(frame: Any) -> Any:
@@ -407,6 +420,21 @@ def _may_hold(column: pl.Series, marks: Sequence[str]) -> bool:
         return numbers.null_count() < len(marks)
     texts = column.dtype.categories if isinstance(column.dtype, pl.Enum) else column
     return texts.dtype != pl.String or bool(texts.is_in(list(marks)).any())
+
+
+def _stays_text(column: pl.Series, marks: Sequence[str]) -> bool:
+    """Whether a column of texts is read as texts without some of them, too: one begins so."""
+    if not isinstance(column.dtype, pl.Enum):
+        return False
+    words = (text for text in column.dtype.categories if text[:1].isalpha() and text not in marks)
+    return any(infer_type(pl.Series([word])).dtype == pl.String for word in words)
+
+
+def _without(column: pl.Series, marks: Sequence[str]) -> pl.Series:
+    """A column in a dictionary, without some texts."""
+    own = encode(column.alias(""))
+    left = own.mapped(with_missing(own.values, marks))
+    return left.decode(left.codes).alias(column.name)
 
 
 def _parts(place: Place, columns: Collection[str] | None) -> Iterator[Sequence[str] | None]:

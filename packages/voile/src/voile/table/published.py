@@ -263,7 +263,7 @@ class PublishedTable:
 
     def no_rows(self) -> pa.Table:
         """A table of these columns without any row."""
-        return self._rows.schema.empty_table()
+        return pa.Table.from_batches([], self._rows.schema)  # empty_table would load pandas
 
     def frame(self) -> pl.DataFrame:
         """The rows, all of them, in Polars: without a copy where they stand there.
