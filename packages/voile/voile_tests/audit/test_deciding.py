@@ -179,7 +179,7 @@ def test_the_risks_are_asked_with_what_the_holder_of_a_second_table_knows(monkey
 
 
 def test_an_audited_file_lets_go_of_rows_that_only_the_risks_look_at() -> None:
-    """Its rows as they stand, and those that were looked at; not what they showed, nor people."""
+    """Its rows as they stand, those looked at, and codes; not what they showed, nor people."""
     table = pl.DataFrame({"age": [1, 2, 2, 3]})
     sides = Sides(
         table,
@@ -195,10 +195,13 @@ def test_an_audited_file_lets_go_of_rows_that_only_the_risks_look_at() -> None:
     release = as_release(table, [recognised("age", "exact", table["age"].to_list())], {})
     file = examine._AuditedFile(sides, release, Randomness.seeded(1))
     assert len(file.looked_at.people) == 2
+    codes = sides.original.coded("age")
     file.forget_examined_rows()
     assert (file.sides.released.height, file.looked_at.people) == (0, ())
-    assert file.sides.original is sides.original
-    assert file.sides.control is sides.control
+    for people in (file.sides.original, file.sides.control):
+        assert people is not None
+        assert people.frame is table
+        assert people.coded("age") is not codes
     assert (file.foreign.release.rows, file.notices) == (4, [])
 
 
