@@ -15,7 +15,7 @@ from voile.audit import copying as module
 from voile.audit.beside import (
     JointCodes,
 )
-from voile.audit.copying import Copying, _agreeing_rows, _scores, _whole_rows
+from voile.audit.copying import Copying, _agreeing_rows, _beside_blanks, _scores, _whole_rows
 from voile.audit.excess import (
     _FEW,
     _STEPS,
@@ -131,6 +131,49 @@ def test_the_best_row_that_has_all_but_two_values_is_that_of_all_pairs() -> None
             total = np.where(same.sum(axis=0) >= len(worth) - 2, same.T @ np.array(worth), -1)
             assert found[side][person] == pytest.approx(total.max())
     assert _whole_rows(beside.columns[:3], kept, asked) is None
+
+
+def _blanked(rows: pl.DataFrame, cells: int, seed: int) -> pl.DataFrame:
+    """Rows in each of which some cells are empty."""
+    draws = np.random.default_rng(seed)
+    gone = draws.permuted(np.tile(np.arange(rows.width), (rows.height, 1)), axis=1) < cells
+    return rows.with_columns(
+        pl.when(pl.Series(blank)).then(None).otherwise(pl.col(name)).alias(name)
+        for name, blank in zip(rows.columns, gone.T, strict=True)
+    )
+
+
+def test_what_people_share_with_a_row_of_empty_cells_is_that_of_all_pairs() -> None:
+    """By counting: rows contradict a person in no cell that they show; None where all show all."""
+    kept, asked = np.arange(300), [np.arange(40), np.arange(50)]
+    whole = _setting(marginals(ORIGINAL, 9), CONTROL).beside.columns
+    assert _beside_blanks(whole, kept, asked) is None
+    file = pl.concat([_blanked(ORIGINAL[:30], 4, 1), marginals(ORIGINAL, 9)[30:]])
+    columns = _setting(file, CONTROL).beside.columns
+    found = _beside_blanks(columns, kept, asked)
+    assert found is not None
+    for side, rows in enumerate(asked):
+        for person in rows:
+            total, fits = np.zeros(300), np.ones(300, dtype=bool)
+            shows = np.zeros(300)
+            for column in columns:
+                cells = column.cell[kept]
+                blank = column.covers.all(axis=0)[cells]
+                same = cells == column.narrow_cell[column.value[side][person]]
+                fits &= same | blank
+                shows += ~blank
+                total += np.where(same & ~blank, -np.log(max(same.sum(), 1) / 300), 0)
+            assert found[side][person] == pytest.approx((total * (fits & (shows >= 3))).max())
+
+
+@pytest.mark.slow
+def test_people_whose_copies_are_blanked_in_part_are_told_and_blanks_of_others_are_not() -> None:
+    """Of 4 % of the rows, of which three cells are empty; in four files of each."""
+    for seed in range(4):
+        base = marginals(ORIGINAL, 500 + seed)
+        copied = _risk(_planted(base, _blanked(ORIGINAL[:60], 3, seed)), seed=seed)
+        others = _risk(_planted(base, _blanked(_people(60, 900 + seed), 3, seed)), seed=seed)
+        assert (copied.found, others.found) == (True, False)
 
 
 @pytest.mark.slow

@@ -2,25 +2,26 @@
 
 An average over thousands says nothing of the few whose rows were copied, whole or nearly. Each
 person of the original and of the control is held against all rows by all columns (``closest``), and
-has six scores: what the closest row lacks to a perfect one; how much closer it is than the closest
-other person of either side, for who has look-alikes is hidden by them; how much closer it is than
-is usual for people as rare as this one; how rare is what agrees with a row that has all but two of
-the person's values (``_whole_rows``); and with any row, times the share of columns that agree, by
-which one person stands out who was copied whole (``_agreeing_rows``); and how much likelier the
-nearest rows are with the person than without (``NearestRows.likelier``).  By each set of columns
-that an outsider may know there is another score: how rare the person's values are, where a row
-shows just these.  And boosted trees, where scikit-learn is installed, learn to tell rows of the
-file from half of the people of both sides, and are asked of the other half (``_by_trees``); they
-are left out where columns alone tell the sides apart, which they would learn.  Which people of the
-original the control does not explain is told by ``Excess``.  Comparing with what a reference fits
-is the density ratio of membership inference (van Breugel et al., "Membership inference attacks
-against synthetic data through overfitting detection", AISTATS 2023), and a discriminator does it in
-Hayes et al., "LOGAN: Membership inference attacks against generative models" (PoPETs 2019); rows
-with and without a person are the likelihood ratio of Ward, Wang and Cheng, "Privacy auditing
-synthetic data release through local likelihood attacks" (2025); what is usual for a person is the
-calibration of Watson et al., "On the importance of difficulty calibration in membership inference
-attacks" (ICLR 2022); rates at few false positives are those of Carlini et al., "Membership
-inference attacks from first principles" (S&P 2022).
+has several scores: what the closest row lacks to a perfect one; how much closer it is than the
+closest other person of either side, for who has look-alikes is hidden by them; how much closer it
+is than is usual for people as rare as this one; how rare is what agrees with a row that has all but
+two of the person's values (``_whole_rows``); and with any row, times the share of columns that
+agree, by which one person stands out who was copied whole (``_agreeing_rows``); with a row of which
+cells are empty, where all others fit (``_beside_blanks``); and how much likelier the nearest rows
+are with the person than without (``NearestRows.likelier``). By each set of columns that an outsider
+may know there is another score: how rare the person's values are, where a row shows just these. And
+boosted trees, where scikit-learn is installed, learn to tell rows of the file from half of the
+people of both sides, and are asked of the other half (``_by_trees``); they are left out where
+columns alone tell the sides apart, which they would learn. Which people of the original the control
+does not explain is told by ``Excess``. Comparing with what a reference fits is the density ratio of
+membership inference (van Breugel et al., "Membership inference attacks against synthetic data
+through overfitting detection", AISTATS 2023), and a discriminator does it in Hayes et al., "LOGAN:
+Membership inference attacks against generative models" (PoPETs 2019); rows with and without a
+person are the likelihood ratio of Ward, Wang and Cheng, "Privacy auditing synthetic data release
+through local likelihood attacks" (2025); what is usual for a person is the calibration of Watson et
+al., "On the importance of difficulty calibration in membership inference attacks" (ICLR 2022);
+rates at few false positives are those of Carlini et al., "Membership inference attacks from first
+principles" (S&P 2022).
 
 Where each row is a person's, as in a file of groups or of columns that are shown as they are, being
 in it is no secret, and every person fits: that is for the other risks, attacks and sizes of groups
@@ -70,6 +71,8 @@ Indices = NDArray[np.int64]
 
 _MISFITS = {4: 1, 6: 2}
 """How many columns of a row may be another's, by the least number of columns of both."""
+_FEWEST_SHOWN = 3
+"""Cells that a row of some empty ones shows, from which on it is looked at."""
 _ANYTHING = -2
 """The cell of a value that fits every row and tells nothing."""
 _PAIRS = 120_000_000
@@ -251,6 +254,8 @@ def _scores(
     for some in (columns, as_shown)[: 2 if len(as_shown) < len(columns) else 1]:
         if (agreeing := _whole_rows(some, kept, asked)) is not None:
             by_row[f"{BY_NEARLY_WHOLE} of {len(some)}"] = agreeing
+    if (agreeing := _beside_blanks(columns, kept, asked)) is not None:
+        by_row[f"{BY_KNOWN} what a row with empty cells shows"] = agreeing
     for name, names in known.items():
         places = [at for at, c in enumerate(columns) if c.name in names]
         if 1 < len(places) < len(columns):
@@ -365,6 +370,23 @@ def _whole_rows(
     return [np.asarray(_best_but(*side, shown, _MISFITS[least])) for side in sides]
 
 
+def _beside_blanks(
+    columns: Sequence[JointColumn], kept: Indices, asked: Sequence[Indices]
+) -> list[NDArray[np.float64]] | None:
+    """How rare is what people share with the best row all of whose cells they fit, blanks apart.
+
+    Of each side, shape (p,); 0 without such a row, and None where no row is blank in part: who
+    blanks cells of a copy leaves the others.
+    """
+    blank = [np.asarray(c.covers.all(axis=0) & (len(c.covers) > 1), dtype=bool) for c in columns]
+    empty = np.array([some[c.cell[kept]] for some, c in zip(blank, columns, strict=True)])
+    if not (empty.any(axis=0) & ~empty.all(axis=0)).any() or empty.all(axis=1).all():
+        return None
+    shown, sides = _by_rarity(columns, kept, asked, blank)
+    shown = shown[(shown != _ANYTHING).sum(axis=1) >= _FEWEST_SHOWN]
+    return [np.asarray(_best_shown(*side, shown)) for side in sides]
+
+
 def _agreeing_rows(
     columns: Sequence[JointColumn], kept: Indices, asked: Sequence[Indices]
 ) -> list[NDArray[np.float64]]:
@@ -378,11 +400,15 @@ def _agreeing_rows(
 
 
 def _by_rarity(
-    columns: Sequence[JointColumn], kept: Indices, asked: Sequence[Indices]
+    columns: Sequence[JointColumn],
+    kept: Indices,
+    asked: Sequence[Indices],
+    blank: Sequence[NDArray[np.bool_]] = (),
 ) -> tuple[NDArray[np.int32], list[tuple[NDArray[np.int32], NDArray[np.float64]]]]:
     """The cells of rows (n, m), and of each side those of people, and how rare they are, (p, m).
 
-    Columns that rule out most rows are first.  A cell is -1 where none shows a person's value.
+    Columns that rule out most rows are first.  A cell is -1 where none shows a person's value, and
+    one of ``blank`` is as if it were none.
     """
     rarity = []
     for column in columns:
@@ -391,12 +417,16 @@ def _by_rarity(
     often = [float(rare[c.cell[kept]].mean()) for c, rare in zip(columns, rarity, strict=True)]
     order = np.argsort(often)[::-1]
     shown = np.stack([columns[at].cell[kept] for at in order], axis=1).astype(np.int32)
+    for place, at in enumerate(order[: len(blank)]):
+        shown[blank[at][shown[:, place]], place] = _ANYTHING
     sides = []
     for side, people in enumerate(asked):
         cells, worth = [], []
         for at in order:
             column = columns[at]
             cell = np.where(column.covers.all(axis=1), _ANYTHING, column.narrow_cell)
+            if blank:  # a value that no cell shows but blanks is shown by none
+                cell[(cell >= 0) & blank[at][cell]] = -1
             own = cell[column.value[side][people]]
             cells.append(own.astype(np.int32))
             worth.append(np.where(own >= 0, rarity[at][np.maximum(own, 0)], 0.0))
@@ -421,6 +451,26 @@ def _best_but(cells, worth, shown, tolerated):  # type: ignore[no-untyped-def]
                         break
             if misfits <= tolerated and left > found[person]:
                 found[person] = left
+    return found
+
+
+@njit(nogil=True)
+def _best_shown(cells, worth, shown):  # type: ignore[no-untyped-def]
+    found = np.zeros(len(cells))
+    count, width = shown.shape
+    for person in range(len(cells)):
+        for row in range(count):
+            agrees, total = True, 0.0
+            for at in range(width):
+                cell, own = shown[row, at], cells[person, at]
+                if min(cell, own) == _ANYTHING:
+                    continue
+                agrees = cell == own
+                if not agrees:
+                    break
+                total += worth[person, at]
+            if agrees and total > found[person]:
+                found[person] = total
     return found
 
 
