@@ -419,6 +419,10 @@ def test_no_series_is_offered_where_the_plan_names_persons(project: Project) -> 
     assert "No series can be begun: the plan names persons" in page
     assert "2 different values in 3 rows, up to 2 rows of one" in page
     assert "Put the series into the plan" not in page
+    for before in ("plan", "try"):
+        told = visitor.get(f"/p/people/{before}").text
+        assert "no series can be begun as the plan stands, since the plan names persons" in told
+        assert "begin a series</a> before you choose" not in told
     fields = {"digest": visitor.digest("/p/people/sign"), "series": "yearly", "record_key": "age"}
     refused = visitor.post("/p/people/series", **fields)
     assert (refused.status_code, "series" in project.plan_text) == (400, False)

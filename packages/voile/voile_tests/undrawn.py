@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from voile.cli import reporting
+from voile.cli import options
 from voile.study.record import PRIVATE
 
 
@@ -19,4 +19,4 @@ def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
         return f"<!doctype html><p>{PRIVATE}"
 
     pages = SimpleNamespace(render_study=drawn, render_comparison=drawn)
-    monkeypatch.setattr(reporting, "import_module", lambda name: pages)
+    monkeypatch.setattr(options, "import_module", lambda name: pages)

@@ -12,6 +12,7 @@ import pytest
 
 from voile.policy import choosing
 from voile.policy.choosing import Choice, PlanSearch, TriedPlan
+from voile.policy.paragraph import paragraph_of
 from voile.policy.remedies import PlanChange, changes_for, remedy_text
 from voile.policy.ruling import Ruling
 from voile.policy.stated import StatedPolicy
@@ -142,7 +143,7 @@ def test_what_no_plan_meets_is_said_with_what_stands_in_the_way(tmp_path: Path) 
     choice = Choice.of_policy(_people(2), _plan(tmp_path), policy, PlanSearch(seed=1))
     assert choice.found is None
     assert {one.kind for one in choice.nearest.unmet} == {"privacy-budget"}
-    assert "None of them meets the policy" in choice.paragraph()
+    assert "None of them meets the policy" in paragraph_of(choice)
 
 
 @pytest.mark.slow
@@ -321,7 +322,7 @@ def test_only_a_plan_that_was_judged_on_all_rows_is_found(tmp_path: Path) -> Non
     assert choice.found.worst <= 0.2
     by_hand = choice.found.change.applied_to(stated).plan
     assert choice.found.objective == pytest.approx(_loss(frame, by_hand))
-    assert "a sample of 100 records" in choice.paragraph()
+    assert "a sample of 100 records" in paragraph_of(choice)
     assert sum(not one.sampled for one in choice.tried) <= 3
 
 

@@ -17,6 +17,7 @@ from voile.policy.choosing import Choice, TriedPlan, _order, _shares_rulings
 from voile.policy.criteria.identifiers import _Cells
 from voile.policy.criteria.measured import AttackRate, PrivacyBudget, Utility
 from voile.policy.criteria.risks import Copies, ReIdentified, ThreeRisks, WorstOff
+from voile.policy.paragraph import paragraph_of
 from voile.policy.remedies import (
     PlanChange,
     changes_for,
@@ -601,7 +602,7 @@ def test_a_plan_of_a_series_is_told_to_have_been_tried_outside_of_it() -> None:
     text = PLAN + 'series = "yearly"\nrecord_key = "name"\n'
     stated = SimpleNamespace(plan=parse_plan(tomllib.loads(text)))
     asked = policy('kind = "group-size"\nleast = 11')
-    told = Choice(stated, asked, 9, (TriedPlan(PlanChange()),), 24, exhausted=True).paragraph()
+    told = paragraph_of(Choice(stated, asked, 9, (TriedPlan(PlanChange()),), 24, exhausted=True))
     assert "publishes in the series 'yearly'" in told
     assert "by generalization (k = 5)." in told
 
@@ -655,7 +656,7 @@ def test_the_paragraph_says_what_was_chosen_and_what_is_known_of_it() -> None:
     )
     first = TriedPlan(PlanChange(), worst=0.2, rulings=(), unmet=(unmet("group-size", 11.0),))
     choice = Choice(stated, asked, 1234, (first, best), 24, exhausted=False, sample=500)
-    assert choice.paragraph() == (
+    assert paragraph_of(choice) == (
         "The table of 1,234 records is to be published by generalization (k = 11). "
         "Columns left out for it: zip. The re-identification risk of the person who is worst off "
         "is 9.09 %, and 5 % on average, against an intruder who knows that the person is in the "
@@ -675,9 +676,9 @@ def test_the_paragraph_says_what_was_chosen_and_what_is_known_of_it() -> None:
         "here: what recipients may know besides, and what humans are asked."
     )
     none = Choice(stated, asked, 1234, (first,), 24, exhausted=True)
-    assert "is 20 %, and not counted on average" in none.paragraph()
+    assert "is 20 %, and not counted on average" in paragraph_of(none)
     told = "None of them meets the policy; this one, which is the nearest, fails: group-size."
-    assert told in none.paragraph()
+    assert told in paragraph_of(none)
 
 
 # --- policies and published rows

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from voile.proposal.columns import ColumnProposal
+from voile.proposal.proposed import ColumnProposal
 from voile.proposal.whole import Proposal, propose
 from voile.proposal.writing import plan_text
 from voile.recognisers.codes import CHECKS, told_by_form
@@ -558,6 +558,11 @@ def test_a_code_of_an_area_is_published_in_groups(tmp_path):
         ("halsb. nr", tuple(map(str, range(32671, 38000, 411)))),
         ("navn", ("Bamse", "Bruna", "Frøya", "Gullhorn")),
         ("picker_id", ("P1", "P2", "P3", "P4", "P5")),
+        ("zq", ("س.ط", "أ.س", "م.ع", "رائد حمدان")),
+        ("zq", ("დ.ფ., ლ.ჩ.", "დ.ფ., ბ.მ.", "გ. ხერგიანი, დ.ფ.")),
+        ("Igienista", ("GZ", "Sara", "MP")),
+        ("provider_id", ("3011", "3190", "3027")),
+        ("ZEMIS-Nr", tuple(f"1{n:07}.{n % 9}" for n in range(1_000_000, 9_000_000, 99))),
     ],
 )
 def test_codes_of_few_of_the_staff_are_left_out_whatever_they_are_called(tmp_path, name, values):
@@ -577,6 +582,26 @@ def test_codes_of_few_of_the_staff_are_left_out_whatever_they_are_called(tmp_pat
 def test_marks_tariffs_and_words_of_groups_are_no_codes_of_persons(tmp_path, values):
     """Letters of marks, hundreds behind a letter, and words of one length that are known."""
     assert _column(tmp_path, "zz", values).role in {"quasi", "sensitive"}
+
+
+@pytest.mark.parametrize("unit", ["{}", "{} ans", "~{}"])
+def test_ages_beside_a_unit_are_ages(tmp_path, unit):
+    """Some of them are written with it, and some without."""
+    values = tuple((unit if n % 2 else "{}").format(n) for n in range(18, 90))
+    found = _column(tmp_path, "Age", values)
+    assert (found.role, found.why) == ("quasi", "an age, which others know")
+
+
+def test_a_constant_number_is_nobodys(tmp_path):
+    """A check digit of one number is right by chance; no person is told by what all rows share."""
+    assert _column(tmp_path, "zq", ("1701421800",)).role not in {"person", "identifier"}
+
+
+def test_codes_of_missing_values_are_told_among_decimals(tmp_path):
+    """A weight of 999 among decimals is none, as one among whole numbers; -5 may be a measure."""
+    weights = tuple(f"{n}.5" for n in range(45, 120))
+    assert "999" in _proposal(tmp_path, {"weight": (*weights, "999")}).marks
+    assert not _proposal(tmp_path, {"degrees": (*weights, "-9.0", "-8.0")}).marks
 
 
 @pytest.mark.parametrize("name", ["lok", "nr_lok", "דירה", "num_int"])

@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from voile.proposal.columns import ColumnProposal
+from voile.proposal.proposed import ColumnProposal
 from voile.proposal.whole import propose
 from voile.table.profile import Inspected
 

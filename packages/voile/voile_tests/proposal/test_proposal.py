@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from voile.cli.plan import _plan_command
-from voile.proposal.columns import ColumnProposal
+from voile.proposal.proposed import ColumnProposal
 from voile.proposal.whole import Proposal, propose
 from voile.proposal.writing import plan_text
 from voile.publish.registry import METHODS

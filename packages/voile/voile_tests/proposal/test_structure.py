@@ -10,8 +10,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from voile.proposal.columns import ColumnProposal
 from voile.proposal.editing import columns_not_understood, role_asked_for, with_role
+from voile.proposal.proposed import ColumnProposal
 from voile.proposal.whole import Proposal, propose
 from voile.proposal.writing import plan_text
 from voile.recognisers.values import group_words, listed_names

@@ -312,6 +312,14 @@ class TestWrittenDays:
         assert [shown(bound, level)[0] for level in (1, 2, 3)] == ["other", "other", "*"]
         assert shares(bound, 1)[1] < shares(bound, 2)[1] < shares(bound, 3)[1] == 1
 
+    @pytest.mark.parametrize(("at", "usual"), [("last", "28.08.1953"), ("first", "1953-08-28")])
+    def test_a_day_written_the_other_way_round_shows_its_year(self, at, usual):
+        """Few such days stand in many tables, and are none of "other"."""
+        other = {"last": "1962-03-21", "first": "21.3.1962"}[at]
+        assert year_of([usual] * 99 + [other]) == at
+        bound = WrittenDays(at).bind("born", texts(*sorted([usual, other, "97/10/19"])))
+        assert {"1953", "1962"} <= set(shown(bound, 1))
+
     def test_a_missing_day_stays_one_below_everything(self):
         """As in every hierarchy: below the top it shows that the day is missing."""
         bound = WrittenDays("last").bind("born", texts(None, "31 Enero 1990"))

@@ -16,6 +16,7 @@ from fastapi.responses import Response
 from voile.report.words import listed
 from voile.schema.names import UNORDERED
 from voile.schema.persons import many_tell_rows
+from voile.schema.plan import Plan
 from voile.table.places import laid_out, place_of
 from voile.table.reading import list_columns, read_frame
 from voile_base.errors import InputError
@@ -23,11 +24,29 @@ from voile_base.values import Document, Json
 from voile_studio import commands
 from voile_studio.jobs import Job, told_as_command
 from voile_studio.pictures import bars_of, few, size_classes
-from voile_studio.planning import ROLES, ColumnLine, column_lines, plan_of, series_gone_on
+from voile_studio.planning import (
+    ROLES,
+    ColumnLine,
+    capabilities_of,
+    column_lines,
+    plan_of,
+    series_gone_on,
+)
 from voile_studio.project import Project
 from voile_studio.screens.pages import Pages
 
-__all__ = ["columns_of", "found_in", "look", "looks_of", "routes", "tells_rows", "values_of"]
+__all__ = [
+    "columns_of",
+    "columns_without_repeats",
+    "follows_rows",
+    "found_in",
+    "look",
+    "looks_of",
+    "refused_persons",
+    "routes",
+    "tells_rows",
+    "values_of",
+]
 
 _MARKED = re.compile(r"^missing = .*  # [^:]*: (.+)$", re.MULTILINE)
 """The reason that a proposal gives for marks: which stands in which columns."""
@@ -247,3 +266,48 @@ def _page(project: Project) -> Json:
         "stale": job is not None and job.state == "done" and job.about != project.digest,
         "command": told_as_command(commands.inspect(project)),
     }
+
+
+def refused_persons(project: Project, plan: Plan) -> str:
+    """Whom a plan names who may have several rows, where its method keeps series of rows.
+
+    A clause with what was counted, and the remedy; empty where a series can be begun.
+    """
+    unit = plan.roles.unit
+    if not follows_rows(plan) or unit is None or _has_one_row(project, plan):
+        return ""
+    found = found_in(project)
+    named = next((one for one in found.get("columns", []) if one["name"] == unit), None)
+    counts, units = "", found.get("units") or {}
+    if named is not None:
+        most = units.get("most_rows", 0) if units.get("column") == unit else 0
+        counts = f" ({named['distinct']:,} different values in {found['rows']:,} rows"
+        counts += f", up to {most:,} rows of one)" if most > 1 else ")"
+    return (
+        f"the plan names {plan.roles.protected}s with several rows by {unit}{counts}, and a series "
+        f"of this method follows one row of each: make one row of each {plan.roles.protected} in "
+        "the table, or say on Plan that each row is another person, if that is so"
+    )
+
+
+def follows_rows(plan: Plan) -> bool:
+    """Whether the series of a plan's method follow one row of each person."""
+    return plan.method is not None and capabilities_of(plan.method.name).rows_in_series
+
+
+def _has_one_row(project: Project, plan: Plan) -> bool:
+    """Whether each person that the plan names was found in one row alone, and no household is.
+
+    By the values of the column, which were counted whatever its role was then.
+    """
+    return plan.roles.household is None and plan.roles.person in columns_without_repeats(project)
+
+
+def columns_without_repeats(project: Project) -> list[str]:
+    """The columns of which each row has a value of its own, by which a series can follow rows."""
+    found = found_in(project)
+    return [
+        str(one["name"])
+        for one in found.get("columns", ())
+        if one["distinct"] == found["rows"] and not one["missing"]
+    ]

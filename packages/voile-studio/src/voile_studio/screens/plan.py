@@ -51,7 +51,7 @@ from voile_studio.planning import (
     without_step,
 )
 from voile_studio.project import Project
-from voile_studio.screens.data import columns_of, found_in, look, looks_of
+from voile_studio.screens.data import columns_of, found_in, look, looks_of, refused_persons
 from voile_studio.screens.pages import Pages
 from voile_studio.words import numbers_of
 
@@ -442,5 +442,6 @@ def _page(project: Project, refusal: str | None) -> Json:
         "policies": policies(project),
         "policy": policy_of(project),
         "goes_on": series_gone_on(project),
+        "no_series": refused_persons(project, plan) if (plan := plan_of(project.plan)) else "",
         "command": told_as_command(commands.check(project)),
     }

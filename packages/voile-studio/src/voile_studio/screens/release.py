@@ -25,10 +25,15 @@ from voile_base.errors import InputError, RefusedError
 from voile_base.values import Json
 from voile_studio import commands
 from voile_studio.jobs import Job, told_as_command
-from voile_studio.planning import capabilities_of, plan_of, policies, policy_of, problem_in
+from voile_studio.planning import plan_of, policies, policy_of, problem_in
 from voile_studio.project import Project, told
 from voile_studio.screens.confirming import release_line, table_of
-from voile_studio.screens.data import columns_of, found_in
+from voile_studio.screens.data import (
+    columns_of,
+    columns_without_repeats,
+    follows_rows,
+    refused_persons,
+)
 from voile_studio.screens.evidence import check_new_releases, releases
 from voile_studio.screens.pages import Pages
 from voile_studio.screens.trying import keys_of_series, looks, was_tried
@@ -185,7 +190,7 @@ def _series_page(project: Project, plan: Plan | None) -> Json:
     method = plan.method if plan else None
     series = str(method.parameters.get("series") or "") if method else ""
     takes = keys_of_series(method.name) if method else ()
-    units = _refused_persons(project, plan) if plan else ""
+    units = refused_persons(project, plan) if plan else ""
     of_series, withdrawn = project.releases_of_series(series) if series else (0, [])
     k = method.parameters.get("k") if method and "group_size" in takes else None
     usual = TIMES_K * k if isinstance(k, int) else "as many as the method needs"
@@ -199,22 +204,12 @@ def _series_page(project: Project, plan: Plan | None) -> Json:
         "next_series": _next_name(series),
         "begins_series": () if units else takes,
         "of_values": method is not None and any(method.parameters.get(key) for key in _OF_VALUES),
-        "follows_rows": plan is not None and _follows_rows(plan) and plan.roles.unit is not None,
+        "follows_rows": plan is not None and follows_rows(plan) and plan.roles.unit is not None,
         "units_in_series": units if takes else "",
-        "columns": _without_repeats(project) or columns_of(project),
+        "columns": columns_without_repeats(project) or columns_of(project),
         "key": (method.parameters.get("record_key") if method else None)
         or (plan.roles.person if plan else None),
     }
-
-
-def _without_repeats(project: Project) -> list[str]:
-    """The columns of which each row has a value of its own, by which a series can follow rows."""
-    found = found_in(project)
-    return [
-        str(one["name"])
-        for one in found.get("columns", ())
-        if one["distinct"] == found["rows"] and not one["missing"]
-    ]
 
 
 def _next_name(series: str) -> str:
@@ -228,41 +223,6 @@ _OF_VALUES = ("l", "t", "criteria")
 """Parameters that ask something of the sensitive values of a group."""
 
 
-def _refused_persons(project: Project, plan: Plan) -> str:
-    """Whom a plan names who may have several rows, where its method keeps series of rows.
-
-    A clause with what was counted, and the remedy; empty where a series can be begun.
-    """
-    unit = plan.roles.unit
-    if not _follows_rows(plan) or unit is None or _has_one_row(project, plan):
-        return ""
-    found = found_in(project)
-    named = next((one for one in found.get("columns", []) if one["name"] == unit), None)
-    counts, units = "", found.get("units") or {}
-    if named is not None:
-        most = units.get("most_rows", 0) if units.get("column") == unit else 0
-        counts = f" ({named['distinct']:,} different values in {found['rows']:,} rows"
-        counts += f", up to {most:,} rows of one)" if most > 1 else ")"
-    return (
-        f"the plan names {plan.roles.protected}s with several rows by {unit}{counts}, and a series "
-        f"of this method follows one row of each: make one row of each {plan.roles.protected} in "
-        "the table, or say on Plan that each row is another person, if that is so"
-    )
-
-
-def _follows_rows(plan: Plan) -> bool:
-    """Whether the series of a plan's method follow one row of each person."""
-    return plan.method is not None and capabilities_of(plan.method.name).rows_in_series
-
-
-def _has_one_row(project: Project, plan: Plan) -> bool:
-    """Whether each person that the plan names was found in one row alone, and no household is.
-
-    By the values of the column, which were counted whatever its role was then.
-    """
-    return plan.roles.household is None and plan.roles.person in _without_repeats(project)
-
-
 def _begin_series(project: Project, digest: str, said: Json) -> None:
     """Put a series into the plan: what is ``said`` of it, as far as its method takes it.
 
@@ -274,7 +234,7 @@ def _begin_series(project: Project, digest: str, said: Json) -> None:
         raise RefusedError(msg)
     plan = plan_of(project.plan)
     keys = keys_of_series(plan.method.name) if plan and plan.method else ()
-    if plan is not None and (refused := _refused_persons(project, plan)):
+    if plan is not None and (refused := refused_persons(project, plan)):
         msg = f"no series can be begun: {refused}"
         raise InputError(msg)
     if plan is None or plan.method is None or not keys or not said["series"]:
@@ -286,7 +246,7 @@ def _begin_series(project: Project, digest: str, said: Json) -> None:
     parameters = {**plan.method.parameters, **{key: said[key] for key in keys if key in said}}
     publisher_of(Method(plan.method.name, parameters))
     text = with_method(project.plan_text, plan.method.name, parameters)
-    if _follows_rows(plan) and plan.roles.person is not None and plan.roles.unit is not None:
+    if follows_rows(plan) and plan.roles.person is not None and plan.roles.unit is not None:
         # Each person has one row, as was counted: the rows are followed, and told apart by the key.
         text = with_row_as_person(with_role(text, [plan.roles.person], "identifiers"))
     project.keep_plan(text, f"series {said['series']}")

@@ -51,7 +51,7 @@ from voile_studio.planning import (
     problem_in,
 )
 from voile_studio.project import Project
-from voile_studio.screens.data import columns_of, found_in
+from voile_studio.screens.data import columns_of, found_in, refused_persons
 from voile_studio.screens.pages import Pages
 from voile_studio.screens.solutions import rows_beside
 from voile_studio.words import method_cards, method_told, numbers_of, without_toml
@@ -263,6 +263,7 @@ def _page(project: Project, risk: str) -> Json:
         "most_sets": MOST_SETS,
         "charges": bool(plan and plan.budget and plan.budget.epsilon),
         "policy": policy_of(project),
+        "no_series": refused_persons(project, plan) if plan else "",
         "keeps_series": bool(plan and plan.method and keys_of_series(plan.method.name)),
         "tries": found,
         "as_shares": SHARES,

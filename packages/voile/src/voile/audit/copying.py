@@ -261,11 +261,10 @@ def _scores(
         if 1 < len(places) < len(columns):
             some = [columns[at] for at in places]
             by_row[f"{BY_KNOWN} {name}"] = _exactly(some, nearest.only(places), kept, asked)
-    found = {
+    return asked[ORIGINAL][np.unique(units[ORIGINAL], return_index=True)[1]], {
         name: (_of_persons(units[0], own), _of_persons(units[1], other))
         for name, (own, other) in by_row.items()
     }
-    return asked[ORIGINAL][np.unique(units[ORIGINAL], return_index=True)[1]], found
 
 
 def _unusual(fits: Sequence[Floats], most: Sequence[Floats]) -> list[Floats]:

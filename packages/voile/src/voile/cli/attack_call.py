@@ -18,7 +18,7 @@ import click
 from voile.attack.differencing import AttackResult, Narrowing, Victim
 from voile.attack.earlier_releases import VictimCounts
 from voile.attack.protocol import AttackOutcome, Estimate
-from voile.cli.reporting import believed_apart
+from voile.cli.options import believed_apart
 from voile.publish.registry import read_plan
 from voile.release.recounting import read_recounted
 from voile.release.release import Release

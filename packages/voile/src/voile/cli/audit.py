@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from voile.cli.options import ledger_option
-from voile.cli.reporting import (
+from voile.cli.options import (
     believed_apart,
+    ledger_option,
     names_of,
     show_risks,
     targets_option,

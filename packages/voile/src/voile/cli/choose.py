@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from voile.cli.options import engine_option
-from voile.cli.reporting import targets_option
+from voile.cli.options import engine_option, targets_option
 from voile_base.errors import InfeasibleError
 from voile_base.ondemand import on_demand
 from voile_base.terminal import as_json, print_json, print_table, progress
@@ -17,12 +16,14 @@ from voile_base.values import Json
 
 if TYPE_CHECKING:
     from voile.policy import choosing
+    from voile.policy import paragraph as policy_paragraph
     from voile.policy import stated as policy_stated
     from voile.policy.choosing import Choice, TriedPlan
     from voile.study import record as study_record
     from voile.study import verdict as study_verdict
 else:
     choosing = on_demand("voile.policy.choosing")
+    policy_paragraph = on_demand("voile.policy.paragraph")
     policy_stated = on_demand("voile.policy.stated")
     study_record = on_demand("voile.study.record")
     study_verdict = on_demand("voile.study.verdict")
@@ -149,7 +150,7 @@ def _show(choice: Choice) -> None:
     click.echo("\nThresholds of the worst risk (El Emam and Malin, 2015; EMA/90915/2016):")
     for limit, use in study_verdict.THRESHOLDS.items():
         click.echo(f"  {limit:.2f}  {use}")
-    click.echo(f"\n{choice.paragraph()}")
+    click.echo(f"\n{policy_paragraph.paragraph_of(choice)}")
 
 
 def _row(tried: TriedPlan, choice: Choice, *, population: bool) -> list[object]:
@@ -226,7 +227,7 @@ def _document(choice: Choice) -> Json:
         "in_the_way": [one.asks for one in choice.nearest.unmet],
         "remedies": [{"asks": one.asks, "remedy": told} for one, told in choice.in_the_way],
         "plans": [_plan_document(one) for one in choice.tried],
-        "paragraph": choice.paragraph(),
+        "paragraph": policy_paragraph.paragraph_of(choice),
     }
 
 

@@ -11,8 +11,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from voile.cli.options import engine_option, ledger_option
-from voile.cli.reporting import held_out_option, names_of, renderer, targets_option
+from voile.cli.options import (
+    engine_option,
+    held_out_option,
+    ledger_option,
+    names_of,
+    renderer,
+    targets_option,
+)
 from voile_base.ondemand import on_demand
 from voile_base.terminal import (
     as_json,

@@ -22,7 +22,7 @@ from voile_base.values import Json
 if TYPE_CHECKING:
     from voile.cli import inspect as cli_inspect
     from voile.proposal import editing, layout, whole, writing
-    from voile.proposal.columns import ColumnProposal
+    from voile.proposal.proposed import ColumnProposal
     from voile.proposal.whole import Proposal
     from voile.proposal.writing import MethodProposal
     from voile.publish import registry

@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from voile.cli.options import TABLE, engine_option, known_option, ledger_option
-from voile.cli.reporting import (
+from voile.cli.options import (
+    TABLE,
     believed_apart,
+    engine_option,
     held_out_option,
+    known_option,
+    ledger_option,
     names_of,
     names_of_skipped,
     renderer,

@@ -48,7 +48,7 @@ those that are confirmed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import field, replace
 from functools import partial
 from math import inf
@@ -79,12 +79,12 @@ from voile.schema.plan import Plan
 from voile.study.evidence import EvidenceTerms, Instruments, gather
 from voile.study.frontier import FrontierRisk
 from voile.study.original import Original
-from voile.study.plans import StatedPlan, json_value, single_release
+from voile.study.plans import StatedPlan
 from voile.study.record import LOSS, AttackDocument, RiskDocument, StudyRecord, rates_of
 from voile.study.rehearsal import Staged, hold_rows_out
 from voile.study.run import prepare_release
 from voile.study.single import Subject, put_on_record
-from voile.study.verdict import ATTRIBUTE, THRESHOLDS, met_thresholds
+from voile.study.verdict import ATTRIBUTE, met_thresholds
 from voile.table.engines import AUTO
 from voile_base.errors import InputError, VoileError
 from voile_base.ondemand import dataclass
@@ -251,10 +251,6 @@ class Choice:
         """The series in which the plan publishes, outside of which it was tried; None: none."""
         named = parameters_of(self.stated.plan).get("series")
         return None if named is None else str(named)
-
-    def paragraph(self) -> str:
-        """What an ethics board asks for, in full sentences; holds figures of private rows."""
-        return " ".join(_sentences(self))
 
     @staticmethod
     def of_policy(
@@ -624,105 +620,3 @@ def _shares_rulings(judged: TriedPlan, tried: TriedPlan) -> bool:
 def _method(plan: Plan) -> str:
     assert plan.method is not None
     return plan.method.name
-
-
-def _percent(share: float | None) -> str:
-    return "not counted" if share is None else f"{100 * share:.3g} %"
-
-
-def _sentences(choice: Choice) -> Iterator[str]:
-    """Of the plan found, or of the nearest one, which then does not meet the policy."""
-    best, policy = choice.nearest, choice.policy.policy
-    plan = single_release(choice.stated.plan)
-    name, given = _method(plan), parameters_of(plan)
-    settings = json_value({**given, **best.change.parameters})
-    said = ", ".join(f"{key} = {value}" for key, value in settings.items() if key != "criteria")
-    yield f"The table of {choice.rows:,} records is to be published by {name} ({said})."
-    if choice.series is not None:
-        yield (
-            f"The plan publishes in the series {choice.series!r}; all figures here are those of a "
-            "single release, and one of the series has others, which voile study of it counts."
-        )
-    if best.change.without:
-        yield f"Columns left out for it: {', '.join(best.change.without)}."
-    yield (
-        f"The re-identification risk of the person who is worst off is {_percent(best.worst)}, and "
-        f"{_percent(best.mean)} on average, against an intruder who knows that the person is in "
-        "the release and knows all quasi-identifiers of the plan."
-    )
-    if best.population_worst is not None:
-        yield (
-            f"In the population that the sample stands for it is estimated at "
-            f"{_percent(best.population_worst)} and {_percent(best.population_mean)}, by survey "
-            "weights (Franconi and Polettini, 2004)."
-        )
-    if (kept := best.met_thresholds()) and best.worst:
-        yield (
-            f"That is 1 in {1 / best.worst:,.4g}, and keeps the threshold of {min(kept)} "
-            f"({THRESHOLDS[min(kept)]}; El Emam and Malin, 2015)."
-        )
-    yield from _of_others(best.others, plan.roles.quasi_identifiers, best.worst)
-    for attack in best.sensitive:
-        if (rates := rates_of(attack)) is not None:
-            yield (
-                f"{_LEARNED.get(attack['attack'], _LEARNED_ELSE.format(attack['attack']))} for "
-                f"{_percent(rates.success)} of the persons, and guessing for "
-                f"{_percent(rates.baseline)}."
-            )
-    yield (
-        f"Information loss is {_percent(best.information_loss)} (non-uniform entropy of the "
-        "quasi-identifiers that are published), from 0 % (the original) to 100 % (nothing), and "
-        f"{_percent(best.left_out)} of the records are left out."
-    )
-    number = len({one.change.text for one in choice.tried})
-    yield f"It was chosen among {number} plans by the policy {policy.name!r} ({policy.source})."
-    if choice.sample is not None and not best.sampled:
-        yield (
-            f"They were tried on a sample of {choice.sample:,} records, drawn once at random; the "
-            "figures above are those of all records."
-        )
-    elif choice.sample is not None:
-        yield f"The figures above are those of a sample of {choice.sample:,} records."
-    if choice.found is None:
-        kinds = ", ".join(dict.fromkeys(f"{one.asks}" for one in best.unmet))
-        yield f"None of them meets the policy; this one, which is the nearest, fails: {kinds}."
-    else:
-        yield "It meets every criterion that a machine judges, with the least objective of those."
-    known = ", ".join(dict.fromkeys((*plan.roles.sensitive, *plan.roles.keep)))
-    more = f", such as {known}, which may single out a person for certain" if known else ""
-    more *= not best.others
-    yield f"Not counted here: what recipients may know besides{more}, and what humans are asked."
-
-
-_LEARNED = {
-    "homogeneity": "Who knows the quasi-identifiers and takes the most probable sensitive value of "
-    "the group is right (homogeneity)",
-    "background-knowledge": "Who can rule out one value, too, is right (background-knowledge)",
-    "skewness": "Belief in what the sensitive value is more than doubles (skewness)",
-}
-"""What an attack on sensitive values finds, by its name."""
-_LEARNED_ELSE = "The attack {} on sensitive attributes succeeds"
-
-
-def _of_others(
-    others: Sequence[RiskDocument], quasi_identifiers: Sequence[str], least: float | None
-) -> Iterator[str]:
-    """What those find who know columns that are no quasi-identifiers; nothing where it is less."""
-    beyond = [
-        (one, [name for name in known if name not in quasi_identifiers])
-        for one in others
-        for known in [one["of"].partition(": ")[2].split(", ")]
-        if (one.get("worst") or 0) > (least or 0)
-    ]
-    beyond = [(one, names) for one, names in beyond if names]
-    likely = [(one, names) for one, names in beyond if not one["of"].startswith("whoever ")]
-    found = likely or beyond
-    if not found:
-        return
-    one, names = max(found, key=lambda each: each[0]["main"]["value"] or 0)
-    who = one["of"].partition(":")[0]
-    yield (
-        f"That does not hold for those who know more: {who}, who may also know "
-        f"{', '.join(names)}, finds the person who is worst off with {_percent(one.get('worst'))}, "
-        f"and a person with {_percent(one['main']['value'])} on average."
-    )

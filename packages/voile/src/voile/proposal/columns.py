@@ -40,6 +40,14 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 
+from voile.proposal.proposed import (
+    LABELS,
+    PERSONS,
+    ColumnProposal,
+    is_fine,
+    of_recognition,
+    unclear,
+)
 from voile.recognisers.codes import (
     are_accounts,
     are_diagnoses,
@@ -54,7 +62,7 @@ from voile.recognisers.codes import (
     run_without_gaps,
     told_by_form,
 )
-from voile.recognisers.recognition import Recognition, recognised
+from voile.recognisers.recognition import recognised
 from voile.recognisers.telling import (
     NUMBERS,
     are_answers,
@@ -69,7 +77,9 @@ from voile.recognisers.telling import (
 from voile.recognisers.values import (
     NAMES_OF_BIRTHS,
     ColumnLook,
+    are_beside_units,
     has_names,
+    hold_points,
     holds_initials,
     is_day,
     looks_censored,
@@ -82,7 +92,7 @@ from voile.recognisers.values import (
     share_of,
     words_as_meant,
 )
-from voile.schema.hierarchy.forms import system_of, year_of
+from voile.schema.hierarchy.forms import year_of
 from voile.schema.hierarchy.taxonomy import CodeList
 from voile.schema.names import (
     Kind,
@@ -97,20 +107,9 @@ from voile.schema.names import (
 )
 from voile.schema.persons import ALONE, FEW_PERSONS, TELLING
 from voile.table.summaries import ColumnDetails
-from voile_base.ondemand import dataclass
 
-__all__ = [
-    "LABELS",
-    "PERSONS",
-    "SHARED_BY_PEOPLE",
-    "ColumnProposal",
-    "of_recognition",
-    "propose_column",
-    "unclear",
-]
+__all__ = ["propose_column"]
 
-SHARED_BY_PEOPLE = frozenset({"person-name", "address", "web-address", "picture"})
-"""Recognisers of what several persons share: that it repeats does not tell whose rows they are."""
 
 _GROUPS = 12
 """Up to that many different whole numbers are taken for names of groups."""
@@ -122,88 +121,26 @@ _LONG, _STORY, _SAID = 8, 7, 3
 _OF_TEXTS = 4
 _OF_NUMBERS = 3
 """Letters of a word of a name that means the same in most languages."""
-PERSONS = "names of persons"
-LABELS = "whole numbers that repeat, and of a range in which measures would not: labels of rows"
-"""Why a column that nobody named tells persons or things apart."""
 _GIVEN = "whole numbers that are given one by one: numbers of persons or of records"
 _CODES = "codes of persons, things or places"
-_RECORDED = re.compile(r"\d{5,}(?!00)\d\d(?:\.0)?")
-"""Numbers of so many digits are of records, and not of groups."""
-_BEYOND = 100_000
-"""No count or measure that others may know is so great in every row."""
+_RECORDED = re.compile(r"\d{5,}(?!00)\d\d(?:\.0)?")  # of records, and not of groups
+_BEYOND = 100_000  # no count or measure that others may know is so great in every row
 _FIRST_YEAR, _LAST_YEAR = 1850, 2050
-_TWO = 2
-"""So many different texts of several words may be names of persons."""
+_TWO = 2  # different texts of several words may be names of persons
+_NUMBERED = ("nr", "no", "num", "numero", "nummer", "number", "id", "br", "sz")
 _LISTED = 0.3  # of texts with common names of persons, from which on they may be names
 _BY_DEFAULT = "treated as a quasi-identifier by default: many share each of its values"
 _UNKNOWN = "treated as a quasi-identifier by default: not understood"
 _KINDS_OF_TEXTS: frozenset[Kind] = frozenset({"nominal", "ordinal", "code", "geography"})
-_POSTCODES = "whole postcodes, of which the district is the finest that is published"
-_HEAVIEST, _FINEST = 500, 2  # what a body weighs, and its decimals, at most
 _LASTED = re.compile(
     r"\d{1,3}(?: ?h ?|:)\d{2}(?::\d{2}(?:[.,]\d+)?)?|(?:(?:1[89]|20)\d|[0-3])\d[./-][01]\d\.?"
     r"|\d{1,2}[./]\d{4} ?[-\u2013] ?\d{1,2}[./]\d{4}"
 )
-_BLOCK = 12
-"""Rows of one whole number, on average, up to which it may be that of a household."""
+_BLOCK = 12  # rows of one whole number, on average, up to which it may be that of a household
 _ROWS_OF_A_BLOCK = 1.1
 _RUNNING = 100
 """So many whole numbers that are counted up are of records, whatever their name says."""
 _NEVER = frozenset({"nested", "binary", "duration", "empty"})
-
-
-@dataclass(frozen=True)
-class ColumnProposal:
-    """What is proposed for one column."""
-
-    details: ColumnDetails
-    role: Role
-    kind: Kind
-    why: str
-    """Of the role, a clause without values."""
-    bounds: tuple[Decimal, Decimal] | None = None
-    """Public ones, within which all values lie."""
-    date_format: str | None = None
-    code_list: CodeList | None = None
-    question: str | None = None
-    """What could not be told."""
-    guessed: bool = False
-    """Whether neither name nor values said what the column is, or no more than "type"."""
-    recognition: Recognition | None = None
-    """What the recognisers know of it."""
-    form: tuple[str, str] | None = None
-    """The key of a hierarchy by the form of its texts and what stands there: a system of postcodes,
-    of which the first parts alone are published, or where the year of a day stands."""
-
-    @property
-    def name(self) -> str:
-        """Name of the column."""
-        return self.details.profile.name
-
-    @property
-    def is_position(self) -> bool:
-        """Whether it tells a place."""
-        return self.recognition is not None and self.recognition.group == "position"
-
-    @property
-    def weighs_rows(self) -> bool:
-        """Whether it holds weights of a survey, by its name; one word for them is one of bodies."""
-        held, meant = self.details, meaning_of("survey weight")
-        least, most = held.extremes or (0, 0)
-        if meant is None or not self.why.startswith(meant.reason) or held.profile.missing:
-            return False
-        told = set(words_of(self.name)) - set(words_told("weight"))
-        return least > 0 and bool(told or least < 1 or most > _HEAVIEST or _is_fine(held))
-
-    @property
-    def is_withheld(self) -> bool:
-        """Whether it is left out until a question is answered."""
-        return self.role == "drop" and self.question is not None
-
-    @property
-    def several_rows(self) -> bool:
-        """Whether a value stands in several rows, of others than blanks."""
-        return self.details.profile.distinct - self.details.profile.once > self.details.has_blanks
 
 
 def propose_column(
@@ -239,11 +176,12 @@ def propose_column(
 def _constant(details: ColumnDetails, look: ColumnLook, kind: Kind) -> ColumnProposal:
     """A column that is the same in all rows: it tells no two persons apart, and may name one."""
     found, texts = recognised(look), details.sample
-    if found is not None and found.group != "movement":
+    chance = found is not None and found.by == "values" and details.profile.type == "integer"
+    if found is not None and found.group != "movement" and not chance:
         return of_recognition(details, found)
     dated = details.profile.type not in {"text", "integer", "decimal"} or look.is_dated
     named = kind != "geography" and looks_like_full_names(texts) and are_named(texts)
-    if not dated and (named or told_within(texts) or are_of_things(texts, shared=True)):
+    if chance or (not dated and (named or told_within(texts) or are_of_things(texts, shared=True))):
         return ColumnProposal(details, "drop", kind, "one name or number of something in all rows")
     if not look.is_shared():
         return ColumnProposal(details, "drop", kind, "so few rows that they do not share it")
@@ -273,12 +211,7 @@ def _weighs_rows(details: ColumnDetails, called: str) -> bool:
     words = {word for word in words_of(called) if len(word) > 1}
     if not words or words - set(words_told("weight")):
         return False
-    return _is_fine(details)
-
-
-def _is_fine(details: ColumnDetails) -> bool:
-    """Whether values have more decimals than what a body weighs has."""
-    return share_of(details.sample, lambda text: len(text.partition(".")[2]) > _FINEST) > ALONE / 2
+    return is_fine(details)
 
 
 def _unit(details: ColumnDetails, called: str) -> ColumnProposal | None:
@@ -311,27 +244,6 @@ def _recognised(details: ColumnDetails, look: ColumnLook) -> ColumnProposal | No
         return of_recognition(details, found)
     told = told_by_form(details.sample)
     return ColumnProposal(details, told[1], "code", f"{told[0]}, by form") if told else None
-
-
-def of_recognition(details: ColumnDetails, found: Recognition) -> ColumnProposal:
-    """What is proposed for a column that the recognisers know."""
-    kind: Kind = "number" if details.profile.type == "decimal" else "code"
-    if found.by == "within" and found.group == "identifier":
-        return ColumnProposal(details, "drop", "text", found.reason, recognition=found)
-    if found.group == "identifier":
-        kind = "text" if found.key in SHARED_BY_PEOPLE else "code"
-        return ColumnProposal(details, "identifier", kind, found.reason, recognition=found)
-    if found.key == "full-postcode" and (system := system_of(details.sample)):
-        return ColumnProposal(
-            details, "quasi", "geography", _POSTCODES, recognition=found, form=("postcode", system)
-        )
-    if found.key == "full-postcode":
-        question = "may its first part be published? Then give it a role and prefix, such as [4, 3]"
-    elif found.group == "position":
-        question = "it tells where somebody was: leave it out, or use a method that moves positions"
-    else:
-        question = "it follows from the positions beside it, and gives them away: leave it out?"
-    return ColumnProposal(details, "drop", kind, found.reason, question=question, recognition=found)
 
 
 def _thing(details: ColumnDetails, called: str) -> ColumnProposal | None:
@@ -404,6 +316,7 @@ def _is_no_amount(details: ColumnDetails, meaning: Meaning) -> bool:
     """Whether many texts stand where the name speaks of numbers: ids of orders, not amounts."""
     profile, share = details.profile, details.look().share
     many = profile.distinct > FEW_PERSONS and share > TELLING and not _are_bands(details)
+    many = many and not are_beside_units(details.sample)
     return meaning.kind == "number" and profile.type == "text" and many
 
 
@@ -445,7 +358,8 @@ def _are_amounts(details: ColumnDetails) -> bool:
     if details.profile.type != "text" or details.bands or details.look().is_flag():
         return True
     noughts = any(text.isdigit() and text[0] == "0" < text for text in details.sample)
-    return bool(details.date_formats) or (looks_like_amounts(details.sample) and not noughts)
+    amounts = looks_like_amounts(details.sample) or are_beside_units(details.sample)
+    return bool(details.date_formats) or (amounts and not noughts)
 
 
 def _are_years(details: ColumnDetails) -> bool:
@@ -506,13 +420,6 @@ def _tell_together(details: ColumnDetails, places: bool) -> str | None:
     return PERSONS if not places and (holds_initials(texts) or listed) else None
 
 
-def unclear(details: ColumnDetails, kind: Kind, may_be: str) -> ColumnProposal:
-    """A column that is left out, until it has a role, for what its values may be."""
-    why = f"not understood, and its values may be {may_be}"
-    asked = f"does it hold {may_be}? If its values are names of groups, give it a role"
-    return ColumnProposal(details, "drop", kind, why, question=asked, guessed=True)
-
-
 def _free_text(details: ColumnDetails) -> ColumnProposal | None:
     profile = details.profile
     if profile.type == "text" and _are_sentences(details):
@@ -555,6 +462,7 @@ def _alone(
     if meaning is not None and told and not _is_no_amount(details, meaning):
         return None
     grouped = profile.type == "decimal" and meaning is not None and meaning.kind in vague
+    grouped = grouped or (profile.type == "decimal" and fits(_NUMBERED, words_of(look.name)[-1:]))
     if (profile.type == "text" or grouped) and one_each and not _are_bands(details):
         return ColumnProposal(details, "identifier", "text", "nearly every row has its own")
     numbered = look.is_numbered and (look.is_counted_up or not have_thin_ends(look.filled))
@@ -621,7 +529,7 @@ def _may_tell(details: ColumnDetails, *, shared: bool) -> str | None:
         return None
     may_be = {
         PERSONS: holds_initials(texts) or may_be_names(texts, shared=shared),
-        "initials of persons": are_initials(texts),
+        "initials of persons": are_initials(texts) or hold_points(texts),
         "addresses": looks_like_addresses(texts),
         "remarks about persons": are_remarks(texts, shared=shared),
     }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from voile.proposal.columns import ColumnProposal
+from voile.proposal.proposed import ColumnProposal
 from voile.schema.names import DEVICE_STATE, fits, meaning_of, named, words_of, words_told
 from voile.schema.persons import FEW_PERSONS
 from voile_base.ondemand import dataclass

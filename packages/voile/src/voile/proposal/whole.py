@@ -31,15 +31,9 @@ from itertools import pairwise
 from math import prod
 from typing import TYPE_CHECKING
 
-from voile.proposal.columns import (
-    LABELS,
-    PERSONS,
-    ColumnProposal,
-    of_recognition,
-    propose_column,
-    unclear,
-)
+from voile.proposal.columns import propose_column
 from voile.proposal.layout import marks_of
+from voile.proposal.proposed import LABELS, PERSONS, ColumnProposal, of_recognition, unclear
 from voile.proposal.tracks import ProposedTrips, proposed_trips
 from voile.recognisers.codes import FINELY_WRITTEN
 from voile.recognisers.recognition import on_a_grid

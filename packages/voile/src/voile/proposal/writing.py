@@ -21,9 +21,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from voile.proposal.columns import SHARED_BY_PEOPLE, ColumnProposal
 from voile.proposal.editing import ASKS_FOR_KNOWN, ASKS_FOR_SENSITIVE
 from voile.proposal.layout import ProposedLayout, marked_columns
+from voile.proposal.proposed import SHARED_BY_PEOPLE, ColumnProposal
 from voile.proposal.tracks import ProposedTrips
 from voile.proposal.whole import Proposal
 from voile.schema.domain import public_domain

@@ -31,6 +31,7 @@ __all__ = [
     "currencies",
     "group_words",
     "has_names",
+    "hold_points",
     "holds_initials",
     "is_day",
     "listed_names",
@@ -78,6 +79,12 @@ _CLOCK = pattern_on_demand(
     r"(?:^|[T ,]+)(?:[^\W\d_.]{1,4}\.?(?: ?[^\W\d_]\.)? ?)?\d{1,2}(?: ?h ?|:)\d{2}.{0,12}$"
 )
 """A clock, alone or behind a day; "am" and "오전" may stand before it."""
+_POINTED = pattern_on_demand(
+    r"(?<!\w)(?![IVX]\. ?[A-H]\b)[^\W\d_]\. ?[^\W\d_](?:\.(?: ?[^\W\d_]\.?)?)?(?!\w)"
+)
+"""Two or three initials, of which the first has a point."""
+_BESIDE_UNIT = pattern_on_demand(r"[~\u2248<>]? ?\d{1,3}(?:[.,]\d\d?)? ?([^\W\d_]{0,6})\.?")
+_SOME_POINTED, _UNITS = 0.3, 3
 _DIGITS = 5
 """Digits of the number of a record, from which on it is one where all have as many."""
 
@@ -433,6 +440,18 @@ def _holds_initial(text: str) -> bool:
         not (found[0][0].islower() and found[0][-1] != "." and found[0] != found[0].lower())
         for found in _WITHIN.finditer(text)
     )
+
+
+def hold_points(texts: Sequence[str]) -> bool:
+    """Whether some texts are or hold initials with points: "R.K.S.", "س.ط", beside other names."""
+    capital = (any(one[0] == one[0].title() for one in _POINTED.finditer(each)) for each in texts)
+    return sum(capital) > _SOME_POINTED * len(texts)
+
+
+def are_beside_units(texts: Sequence[str]) -> bool:
+    """Whether all are short numbers, some beside one of a few words or signs: "18", "18 ans"."""
+    found = [_BESIDE_UNIT.fullmatch(text) for text in texts]
+    return all(found) and len({one[1] for one in found if one}) <= _UNITS
 
 
 def mentions_names(texts: Sequence[str]) -> bool:

@@ -135,6 +135,7 @@ _MARKS = (
 _PLAIN_MARKS = frozenset({*map(str.casefold, _MARKS), "missing", "<na>", "unknown", "*"})
 _ERROR = r"^#[\p{Lu}/]{2,12}[!?]$|^#\p{Lu}+/[\p{Lu}/0]+[!?]?$|^#(?:NV|YOK|NEDOSTUPNÝ|HIÁNYZIK)$"
 """Errors of a spreadsheet, in its language: "#NV", "#SAKNAS!", "#DIV/0!"."""
+_FIGURES = 10
 _SENTINELS = (-1, -2, -3, -4, -7, -8, -9, -77, -88, -99, -777, -888, -999, -9999)
 """Codes of missing values, where no other number is negative."""
 _NINES = (9, 99, 999, 9_999, 98, 998, 9_998, 97, 997, 77, 777, 88, 888)
@@ -254,23 +255,28 @@ def _are_in_blocks(column: pl.Series) -> bool:
 
 
 def _without_sentinels(column: pl.Series) -> tuple[pl.Series, tuple[str, ...]]:
-    """A column of whole numbers without those that stand out as codes of missing values do."""
-    if not column.dtype.is_integer() and not _is_whole(column):
+    """A column of numbers without those that stand out as codes of missing values do.
+
+    Among decimals these are of two figures and more: one may be a measure below nought.
+    """
+    if not column.dtype.is_numeric():
         return column, ()
     different = column.drop_nulls().unique().cast(pl.Float64).sort()
     low = set(different.filter(different.is_in([float(code) for code in _SENTINELS])))
-    found = [code for code in _SENTINELS if code in low]
+    whole = column.dtype.is_integer() or _is_whole(column)
+    found = [code for code in _SENTINELS if code in low and (whole or code < -_FIGURES)]
     rest = different.filter(~different.is_in([float(code) for code in found]))
     if not len(rest) or rest[0] < 0:
         found, rest = [], different
-    for code in sorted(_NINES, reverse=True):
+    for code in sorted((one for one in _NINES if whole or one > _FIGURES), reverse=True):
         others = rest.filter(rest < code)
         if len(rest) and rest[-1] == code and len(others) > 1 and others[-1] <= _gap(code):
             found, rest = [*found, code], others
     if not found or len(rest) < 2:
         return column, ()
     gone = column.cast(pl.Float64).is_in([float(code) for code in found])
-    texts = column.filter(gone).unique().cast(pl.String)
+    texts = {*column.filter(gone).unique().cast(pl.String)}
+    texts |= set() if whole else {f"{code}" for code in found}  # as they are written beside 71.5
     kept = pl.when(~gone).then(column)
     return pl.select(kept.alias(column.name)).to_series(), tuple(sorted(texts))
 

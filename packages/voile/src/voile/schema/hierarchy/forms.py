@@ -73,6 +73,12 @@ _YEARS: Mapping[YearAt, re.Pattern[str]] = {
     "last": pattern_on_demand(r".*(?<=\D)(?P<year>\d{4})\D*"),
     "era": pattern_on_demand(r"(?P<era>[^\W\d_]+)\W?(?P<year>\d{1,3})(?=\D).*"),
 }
+_OTHER_END: Mapping[YearAt, re.Pattern[str]] = {
+    "first": pattern_on_demand(r"\d{1,2}\D.*(?<=\D)(?P<year>\d{4})\D*"),
+    "last": pattern_on_demand(r"[^\W\d_]*(?P<year>\d{4})(?=\D).*"),
+}
+"""Of a day that is written the other way round than most of its column."""
+_WHOLE_YEAR = 4
 _MOSTLY, _NEARLY = 0.9, 0.95
 _LAST_DAY, _SPAN, _ERAS = 31, 220, 6
 _FIGURES = pattern_on_demand(r"\d+")
@@ -142,8 +148,14 @@ class WrittenDays:
         return BoundHierarchy.of_levels(column, values, levels, SMALLEST_SHARE)
 
     def parts(self, text: str) -> tuple[str, str]:
-        """The era and the year in a text, which are empty where it has none."""
+        """The era and the year in a text, which are empty where it has none.
+
+        A year of four figures that stands at the other end alone is the year: days are written in
+        two ways in tables that people keep.
+        """
         found = _YEARS[self.said].fullmatch(text.strip())
+        if self.said != "era" and (found is None or len(found["year"]) < _WHOLE_YEAR):
+            found = _OTHER_END[self.said].fullmatch(text.strip()) or found
         return ("", "") if found is None else (found.groupdict().get("era", ""), found["year"])
 
 
@@ -165,12 +177,19 @@ def year_of(texts: Sequence[str]) -> YearAt | None:
     for at in ends:
         found = [(WrittenDays(at).parts(text)[1], text) for text in texts]
         years = [int(year) for year, text in found if year and _is_day_beside(year, text)]
-        few = len(years) <= _NEARLY * len(texts)
+        own = sum(_ends_so(at, year, text) for year, text in found)
+        few = len(years) <= _NEARLY * len(texts) or 2 * own < len(texts)
         if not few and min(years) > _LAST_DAY and max(years) - min(years) <= _SPAN:
             return at
     told = [(*WrittenDays("era").parts(text), text) for text in texts]
     eras = [era for era, year, text in told if era and _is_day_beside(year, text)]
     return "era" if len(eras) > _NEARLY * len(texts) and len(set(eras)) <= _ERAS else None
+
+
+def _ends_so(at: YearAt, year: str, text: str) -> bool:
+    """Whether a year stands at an end of a text itself, and not at the other."""
+    found = _YEARS[at].fullmatch(text.strip())
+    return found is not None and found["year"] == year
 
 
 def _is_day_beside(year: str, text: str) -> bool:

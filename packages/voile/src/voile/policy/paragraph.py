@@ -1,0 +1,137 @@
+"""What an ethics board asks for of a plan that was chosen: a paragraph in full sentences; private.
+
+It says what is published, how surely a person is found by those who know the quasi-identifiers and
+by those who know more, what is learned of sensitive values, what is lost, and among how many plans
+this one was chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from voile.policy.choosing import Choice, TriedPlan
+from voile.schema.plan import Plan
+from voile.study.plans import json_value, single_release
+from voile.study.record import RiskDocument, rates_of
+from voile.study.verdict import THRESHOLDS
+
+__all__ = ["paragraph_of"]
+
+
+def paragraph_of(choice: Choice) -> str:
+    """What was chosen, and what is known of it; holds figures of private rows."""
+    return " ".join(_sentences(choice))
+
+
+def _percent(share: float | None) -> str:
+    return "not counted" if share is None else f"{100 * share:.3g} %"
+
+
+def _sentences(choice: Choice) -> Iterator[str]:
+    """Of the plan found, or of the nearest one, which then does not meet the policy."""
+    best = choice.nearest
+    plan = single_release(choice.stated.plan)
+    assert plan.method is not None, "a stated plan has a method"
+    name = plan.method.name
+    settings = json_value({**plan.method.parameters, **best.change.parameters})
+    said = ", ".join(f"{key} = {value}" for key, value in settings.items() if key != "criteria")
+    yield f"The table of {choice.rows:,} records is to be published by {name} ({said})."
+    if choice.series is not None:
+        yield (
+            f"The plan publishes in the series {choice.series!r}; all figures here are those of a "
+            "single release, and one of the series has others, which voile study of it counts."
+        )
+    if best.change.without:
+        yield f"Columns left out for it: {', '.join(best.change.without)}."
+    yield from _of_risks(best, plan)
+    yield (
+        f"Information loss is {_percent(best.information_loss)} (non-uniform entropy of the "
+        "quasi-identifiers that are published), from 0 % (the original) to 100 % (nothing), and "
+        f"{_percent(best.left_out)} of the records are left out."
+    )
+    yield from _of_search(choice)
+    known = ", ".join(dict.fromkeys((*plan.roles.sensitive, *plan.roles.keep)))
+    more = f", such as {known}, which may single out a person for certain" if known else ""
+    more *= not best.others
+    yield f"Not counted here: what recipients may know besides{more}, and what humans are asked."
+
+
+def _of_risks(best: TriedPlan, plan: Plan) -> Iterator[str]:
+    """How surely persons are found, and what is learned of them."""
+    yield (
+        f"The re-identification risk of the person who is worst off is {_percent(best.worst)}, and "
+        f"{_percent(best.mean)} on average, against an intruder who knows that the person is in "
+        "the release and knows all quasi-identifiers of the plan."
+    )
+    if best.population_worst is not None:
+        yield (
+            f"In the population that the sample stands for it is estimated at "
+            f"{_percent(best.population_worst)} and {_percent(best.population_mean)}, by survey "
+            "weights (Franconi and Polettini, 2004)."
+        )
+    if (kept := best.met_thresholds()) and best.worst:
+        yield (
+            f"That is 1 in {1 / best.worst:,.4g}, and keeps the threshold of {min(kept)} "
+            f"({THRESHOLDS[min(kept)]}; El Emam and Malin, 2015)."
+        )
+    yield from _of_others(best.others, plan.roles.quasi_identifiers, best.worst)
+    for attack in best.sensitive:
+        if (rates := rates_of(attack)) is not None:
+            yield (
+                f"{_LEARNED.get(attack['attack'], _LEARNED_ELSE.format(attack['attack']))} for "
+                f"{_percent(rates.success)} of the persons, and guessing for "
+                f"{_percent(rates.baseline)}."
+            )
+
+
+def _of_search(choice: Choice) -> Iterator[str]:
+    """Among how many plans, on which rows, and whether the policy is met."""
+    best, policy = choice.nearest, choice.policy.policy
+    number = len({one.change.text for one in choice.tried})
+    yield f"It was chosen among {number} plans by the policy {policy.name!r} ({policy.source})."
+    if choice.sample is not None and not best.sampled:
+        yield (
+            f"They were tried on a sample of {choice.sample:,} records, drawn once at random; the "
+            "figures above are those of all records."
+        )
+    elif choice.sample is not None:
+        yield f"The figures above are those of a sample of {choice.sample:,} records."
+    if choice.found is None:
+        kinds = ", ".join(dict.fromkeys(f"{one.asks}" for one in best.unmet))
+        yield f"None of them meets the policy; this one, which is the nearest, fails: {kinds}."
+    else:
+        yield "It meets every criterion that a machine judges, with the least objective of those."
+
+
+_LEARNED = {
+    "homogeneity": "Who knows the quasi-identifiers and takes the most probable sensitive value of "
+    "the group is right (homogeneity)",
+    "background-knowledge": "Who can rule out one value, too, is right (background-knowledge)",
+    "skewness": "Belief in what the sensitive value is more than doubles (skewness)",
+}
+"""What an attack on sensitive values finds, by its name."""
+_LEARNED_ELSE = "The attack {} on sensitive attributes succeeds"
+
+
+def _of_others(
+    others: Sequence[RiskDocument], quasi_identifiers: Sequence[str], least: float | None
+) -> Iterator[str]:
+    """What those find who know columns that are no quasi-identifiers; nothing where it is less."""
+    beyond = [
+        (one, [name for name in known if name not in quasi_identifiers])
+        for one in others
+        for known in [one["of"].partition(": ")[2].split(", ")]
+        if (one.get("worst") or 0) > (least or 0)
+    ]
+    beyond = [(one, names) for one, names in beyond if names]
+    likely = [(one, names) for one, names in beyond if not one["of"].startswith("whoever ")]
+    found = likely or beyond
+    if not found:
+        return
+    one, names = max(found, key=lambda each: each[0]["main"]["value"] or 0)
+    who = one["of"].partition(":")[0]
+    yield (
+        f"That does not hold for those who know more: {who}, who may also know "
+        f"{', '.join(names)}, finds the person who is worst off with {_percent(one.get('worst'))}, "
+        f"and a person with {_percent(one['main']['value'])} on average."
+    )
