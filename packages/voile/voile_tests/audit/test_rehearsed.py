@@ -70,6 +70,11 @@ def test_a_study_gives_a_policy_the_three_risks_beside_the_rows_that_were_held_o
     prosecutor = rates_of(record.attacks[0])
     assert prosecutor is not None
     assert by_plan["main"]["value"] == pytest.approx(prosecutor.success)
+    assert all("rows" not in one for one in beside), "rows of a rehearsal are none of the table"
+    alone = next(one for one in record.risks if one["of"].endswith("worst column: income"))
+    shown = ORIGINAL["income"].to_list()
+    assert {shown.count(shown[row]) for row in alone["rows"]} == {round(1 / alone["worst"])}
+    assert 0 < len(alone["rows"]) <= 10
     assert "three risks" in record.evidence["rehearsed"]
     verdict = judge(Case.open(tmp_path / "study"), StatedPolicy.of_text(POLICY, "policy.toml"))
     assert [one.told for one in verdict.rulings] == ["pass", "pass"]

@@ -298,10 +298,12 @@ def _risks_of(
     known = known_sets([c.name for c in beside.columns], roles.quasi_identifiers, roles.identifiers)
     asked = RiskQuery(tuple(roles.sensitive), targets, known=known)
     setting = asked.setting(beside, randomness, progress)
+    whole = compared.held_out is None and staged.link is None  # its rows are those of the table
     notes = () if compared.held_out is None else (REHEARSED,)
     for one in counted(setting, only):
         if isinstance(one, Risk):
-            yield replace(one, notes=(*one.notes, *notes), rows=()).document()
+            rows = one.rows if whole else ()
+            yield replace(one, notes=(*one.notes, *notes), rows=rows).document()
         else:
             yield one
 

@@ -161,8 +161,8 @@ class Risk:
     rates: tuple[FewFalsePositives, ...] = ()
     """What is told at few false positives, where that was asked."""
     rows: tuple[int, ...] = ()
-    """Rows of the original, from 0, of people most likely copied, as many as are told for sure, the
-    likeliest first."""
+    """Rows of the original, from 0: of people most likely copied, as many as are told for sure, the
+    likeliest first; of re-identification, of some who are found with ``worst``."""
     worst: float | None = None
     """The probability with which the worst-off target is found; None where rates alone tell."""
     at_hand: tuple[Estimate, Estimate] | None = None

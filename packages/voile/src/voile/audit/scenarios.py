@@ -83,6 +83,8 @@ _PAIRS = 1 << 24
 _SMALL = 10
 _NEARLY = 0.8
 """The share of the rows that fit a group from which on their cell is taken for the group's."""
+_TOLD = 10
+"""Rows of people at most who are told to be worst off."""
 _NEAR = 0.9
 """How near a number is from which on it counts as told."""
 
@@ -308,6 +310,8 @@ def _risk(beside: JointCodes, who: str, columns: Sequence[_KnownColumn], people:
         chance = _chances(columns, people)
     mean = float(chance.mean())
     worst = float(chance.max(initial=0))
+    found = np.flatnonzero(chance == worst) if worst else np.zeros(0, np.int64)
+    first = np.unique(beside.units[ORIGINAL], return_index=True)[1] if every else people
     return Risk(
         RE_IDENTIFICATION,
         f"{who}: {', '.join(column.name for column in columns)}",
@@ -317,6 +321,7 @@ def _risk(beside: JointCodes, who: str, columns: Sequence[_KnownColumn], people:
         None,
         Estimate.exactly(1 / max(beside.rows, 1)),
         (f"{(chance >= 1).mean():.1%} of the targets are alone in the file",),
+        rows=tuple(first[found[:_TOLD]].tolist()),
         worst=worst,
     )
 

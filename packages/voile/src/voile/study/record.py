@@ -184,8 +184,8 @@ class RiskDocument(TypedDict):
     rates: NotRequired[list[RateDocument]]
     """Of copying: what is told at few false positives."""
     rows: NotRequired[list[Count]]
-    """Of copying: rows of the original, from 0, of those who most likely are these people, the
-    likeliest first; private."""
+    """Rows of the original, from 0; private.  Of copying: those of the people who most likely are
+    these, the likeliest first.  Of re-identification: of some who are found with ``worst``."""
     worst: NotRequired[Share]
     """Of re-identification: the probability with which the worst-off target is found."""
 
