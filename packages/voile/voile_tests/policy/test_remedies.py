@@ -472,7 +472,7 @@ def test_the_row_of_a_person_is_found_as_surely_as_by_the_worst_set_of_columns()
     judged = case(risks=[known, sure, searched, risk("linkability")])
     mean = ReIdentified(most=Decimal("0.1"))
     assert figures(mean, judged) == (0.5, 0.4, 0.6, 0.1)
-    assert why(mean, judged) == "columns a"
+    assert why(mean, judged) == "columns a; the person who is worst off with 0.7"
     assert figures(ReIdentified(most=Decimal("0.1"), searched=True), judged) == (0.9, 0.9, 0.9, 0.1)
     worst = ReIdentified(most=Decimal("0.1"), figure="worst")
     assert figures(worst, judged) == (0.7, 0.7, 1.0, 0.1)

@@ -235,8 +235,10 @@ class ReIdentified(PolicyCriterion):
     def _figure(self, risk: RiskDocument) -> MeasuredFigure:
         main = risk["main"]
         value, low, high = main["value"] or 0.0, main["low"] or 0.0, main["high"] or 0.0
+        worst, why = risk.get("worst"), risk["of"]
+        if self.figure == "mean" and worst is not None:
+            why += f"; the person who is worst off with {worst:.3g}"
         if self.figure == "worst":
-            worst = risk.get("worst")
             value = low = 1.0 if worst is None else worst
             high = value if main["low"] == main["high"] else 1.0  # others were not looked at
-        return MeasuredFigure(value, low, high, risk["of"], notes=tuple(risk["notes"]))
+        return MeasuredFigure(value, low, high, why, notes=tuple(risk["notes"]))
