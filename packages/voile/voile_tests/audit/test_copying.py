@@ -15,7 +15,14 @@ from voile.audit import copying as module
 from voile.audit.beside import (
     JointCodes,
 )
-from voile.audit.copying import Copying, _agreeing_rows, _beside_blanks, _scores, _whole_rows
+from voile.audit.copying import (
+    Copying,
+    _agreeing_rows,
+    _beside_blanks,
+    _beyond,
+    _scores,
+    _whole_rows,
+)
 from voile.audit.excess import (
     _FEW,
     _STEPS,
@@ -456,3 +463,16 @@ def test_nobody_is_told_alone_by_the_likelihood_of_rows() -> None:
     own[7] = 60.0
     assert Excess.of({"what agrees": (own, other)})[1]
     assert not Excess.of({BY_LIKELIHOOD: (own, other)})[1]
+
+
+def test_nobody_is_told_alone_where_scores_are_all_but_the_same() -> None:
+    """Of 2,000 people nearly all score 0, but for rounding: how few others fall is told by none."""
+    draws = np.random.default_rng(4)
+    own, other = np.zeros((2, 2_000))
+    own[:4], other[:3] = draws.exponential(size=4) + 1, draws.exponential(size=3)
+    assert not Excess.of({"other people": (own, other)}, alike=True)[1]
+    rounded = _beyond(np.full(2_000, 9.0), np.full(2_000, 9.0) - draws.uniform(0, 2e-6, 2_000))
+    assert not rounded.any()
+    assert _beyond(np.array([9.0]), np.array([8.5])) == 0.5
+    own[:30] = 1 + draws.exponential(size=30)
+    assert Excess.of({"other people": (own, other)}, alike=True)[1]

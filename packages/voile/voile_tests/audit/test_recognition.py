@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from voile.audit import counting
-from voile.audit.foreign import as_release
+from voile.audit.foreign import as_release, stands_for
 from voile.audit.recognition import Recognised, finer_digits, recognise
 from voile.disclosure.foreign import Altered, Perturbed
 from voile.release.reading import People
@@ -349,3 +349,49 @@ def test_digits_that_noise_does_not_need_are_told() -> None:
     weighed = ORIGINAL.with_columns(hours=pl.Series(draws.normal(0, 3, 600)))
     other = DRAWN.with_columns(hours=pl.Series(draws.normal(0, 3, 600)))
     assert not [*finer_digits(recognise(other, People(weighed)), People(weighed))]
+
+
+def test_labels_of_other_people_are_explained_by_the_control_and_rare_ones_may_be_new() -> None:
+    """Rows of other people show towns that the original lacks, as the control does.
+
+    Who shows the control's towns in many rows, or new ones, has no such reason.
+    """
+    draws = np.random.default_rng(2)
+    places = pl.Series(np.where(np.arange(600) < 4, "oldham", ORIGINAL["town"].to_numpy()))
+    control = People(ORIGINAL.with_columns(town=places))
+
+    def town(rows: int, label: str, *, alone: bool = False) -> Recognised:
+        some = draws.permutation(600) < rows
+        file = DRAWN.with_columns(
+            pl.when(pl.Series(some)).then(pl.lit(label)).otherwise("town").alias("town")
+        )
+        found = recognise(file, PEOPLE, {}, None if alone else control)
+        return next(one for one in found if one.name == "town")
+
+    few = town(5, "oldham")
+    assert not few.unread
+    assert "people of the control" in few.why
+    assert town(5, "oldham", alone=True).unread == ("oldham",)
+    many = town(60, "oldham")
+    assert (many.unread, many.unread_are_rare) == (("oldham",), False)
+    new, often = town(3, "elsewhere"), town(60, "elsewhere")
+    assert (new.unread, new.unread_are_rare) == (("elsewhere",), True)
+    assert (often.unread, often.unread_are_rare) == (("elsewhere",), False)
+
+
+def test_numbers_of_other_people_under_their_own_names_are_no_cipher() -> None:
+    """Losses of which most are 0: of other people they stand as often, one by one, by themselves.
+
+    Under other names they are told as before.
+    """
+    draws = np.random.default_rng(4)
+    weights = 1 / np.arange(1, 61)
+    own, other = (
+        pl.Series("loss", draws.choice(60, 4_000, p=weights / weights.sum())) for _ in range(2)
+    )
+    few = People(pl.DataFrame([own[:2_000].filter(~own[:2_000].is_in([55, 56]))]))
+    assert stands_for(other, few, ["loss"]) is None
+    ciphered = (other + 100).alias("loss")
+    assert stands_for(ciphered, few, ["loss"]) == "loss"
+    sexes = People(pl.DataFrame({"sex": draws.choice(["f", "m"], 1_500)}))
+    assert stands_for((other + 100).alias("v"), sexes, ["sex"]) is None

@@ -239,7 +239,7 @@ def _scores(
             else nearest.closest(values, shown)
             for at, shown in enumerate(reference)
         ]
-        closer.append(fits[side] - np.maximum(*among))
+        closer.append(_beyond(fits[side], np.maximum(*among)))
     best = [worth[rows] for worth, rows in zip(most, asked, strict=True)]
     by_row = {
         "a perfect row": [fit - worth for fit, worth in zip(fits, best, strict=True)],
@@ -265,6 +265,12 @@ def _scores(
         name: (_of_persons(units[0], own), _of_persons(units[1], other))
         for name, (own, other) in by_row.items()
     }
+
+
+def _beyond(fit: Floats, other: Floats) -> Floats:
+    """How much better one is than the other, where it is not the same but for rounding."""
+    apart = fit - other
+    return np.where(np.abs(apart) > _SAME * np.maximum(other, 1), apart, 0.0)
 
 
 def _unusual(fits: Sequence[Floats], most: Sequence[Floats]) -> list[Floats]:

@@ -73,6 +73,7 @@ from voile.audit.renaming import renamed_columns
 from voile.audit.risk import Risk, Setting, risk_inquiries
 from voile.audit.scenarios import THE_HOLDER, known_sets
 from voile.audit.sides import Sides, read_sides
+from voile.audit.singling_out import of_one_person
 from voile.recognisers.recognition import recognised
 from voile.recognisers.values import ColumnLook
 from voile.release.reading import People, PublishedRows, distinct_texts_of
@@ -148,17 +149,10 @@ def _unread_columns(sides: Sides, foreign: Foreign) -> tuple[dict[str, str], Map
         for name, own in alike.items()
         if own is not None
     }
-    if not among:
-        return found, joint.not_assessed
-    rows = released.group_by(*among).len()["len"]
-    once = int((rows <= -(-released.height // original.frame.height)).sum())
-    if 2 * once > len(rows):
-        others = len(among) - 1
-        besides = f" and {others} other column{'s' * (others > 1)}" if others else ""
-        told = f"no adversary could read it{besides}, and {once:,} of the {len(rows):,} different "
-        told += f"{'combinations' if others else 'cells'} are of one person only: who learns what "
-        told += f"they stand for finds persons; {remedy}"
-        found = {**dict.fromkeys(among, told), **found}
+    rare = {name for one in foreign.recognised if one.unread_are_rare for name in one.of}
+    asked_together = [name for name in among if name not in rare]
+    if told := of_one_person(released.select(asked_together), original):
+        found = {**dict.fromkeys(asked_together, f"{told}; {remedy}"), **found}
     return found, joint.not_assessed
 
 
@@ -418,7 +412,7 @@ def _recognition(sides: Sides) -> _Recognition:
     said = {n: c.shown for n, c in sides.plan.columns.items() if c.shown is not None}
     doubts = contradicted(said, named_cells(sides.released, sides.original), sides.original)
     believed = {name: how for name, how in said.items() if name not in doubts}
-    recognised = recognise(sides.released, sides.original, believed)
+    recognised = recognise(sides.released, sides.original, believed, sides.control)
     foreign = as_release(sides.released, recognised, _roles(sides, recognised))
     twice = foreign.repetition(sides.original)
     proposed = sides.roles_of == "proposal"

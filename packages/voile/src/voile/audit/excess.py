@@ -80,6 +80,9 @@ _FIRST = 8
 """How many of the highest scores are looked at first."""
 _TAIL, _TAIL_OF = 0.05, 100
 """The share of the control that tells how fast its scores fall, and of how many people at least."""
+_HEAPED = 0.1
+"""The median of a tail over its mean, below which most of it is one value, and no law tells how the
+rest falls; of an exponential tail it is 0.69."""
 _PARTS: Mapping[str, float] = {"alone": 0.5, "highest": 0.1, "ranks": 0.4}
 """Of the probability of an alarm, by what is asked."""
 _HIGHEST, _FEW, _STEPS = 1_000, 0.005, 16
@@ -206,9 +209,10 @@ def _asked(own: Floats, other: Floats, times: float, *, rows: bool = False) -> I
         yield replace(best, probability=_by_ranks(own, other, share), kind="ranks")
     if len(other) >= _TAIL_OF:
         tail = np.sort(other)[::-1][: max(20, int(len(other) * _TAIL))]
-        if rows and tail[-1] <= 0:
-            return
         falls = float((tail - tail[-1]).mean())
+        heaped = float(np.median(tail - tail[-1])) <= _HEAPED * falls
+        if heaped or (rows and tail[-1] <= 0):
+            return
         beyond = (float(own.max()) - float(tail[0])) / falls if falls > 0 else 0.0
         chance = float(np.exp(-max(beyond, 0))) * times * sizes[0] / sizes[1]
         limit = float(np.nextafter(tail[0], inf))

@@ -72,6 +72,7 @@ from voile.audit.spellings import (
     DrawnCounts,
     fit_sorted,
     sorted_counts,
+    stand_as_others,
 )
 from voile.disclosure.exact import Permuted
 from voile.disclosure.foreign import Perturbed
@@ -463,17 +464,41 @@ def stands_for(cells: pl.Series, original: People, among: Iterable[str]) -> str 
     None where there is none, and where nothing tells it: of fewer than ten different cells that
     stand in several rows, and where all are about as often and some rows were left out or added.
     """
-    rows = np.sort(_counted(coded_column(cells))["rows"].to_numpy().astype(np.int64))
-    if np.count_nonzero(rows > 1) < RENAMED:
-        return None
-    even = bool(np.abs(rows - rows.mean()).sum() < OTHERWISE * len(cells))
+    rows = _counted(coded_column(cells))
     for name in among:
-        own = np.sort(_counted(original.coded(name))["rows"].to_numpy().astype(np.int64))
-        if np.array_equal(own, rows) or (not even and fit_sorted(own, rows)):
+        own = _counted(original.coded(name))
+        if name == cells.name:
+            own, rows = _under_other_names(own, rows)
+        counts, shown = (np.sort(side["rows"].to_numpy().astype(np.int64)) for side in (own, rows))
+        if np.count_nonzero(shown > 1) < RENAMED:
+            continue
+        even = bool(np.abs(shown - shown.mean()).sum() < OTHERWISE * shown.sum())
+        if np.array_equal(counts, shown) or (not even and fit_sorted(counts, shown)):
             return name
     return None
 
 
+def _under_other_names(own: pl.DataFrame, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Values of both sides, but those that both have, where these stand as often as other people's.
+
+    Files of other people show as often, one by one, what is frequent: that is no cipher.
+    """
+    both = own.join(rows, on="value", suffix="_shown")
+    left = [side.join(both, on="value", how="anti") for side in (own, rows)]
+    rest = [int(side["rows"].sum()) for side in left]
+    unseen = max(rest[0], int((own["rows"] == 1).sum()))  # as values of one row tell (Good)
+    share = int(own["rows"].sum()) / max(int(rows["rows"].sum()), 1)
+    rest[0] = int(np.clip(round(rest[1] * share), rest[0], unseen))
+    counts = [
+        np.append(both[name].to_numpy(), most).astype(np.int64)
+        for name, most in zip(("rows", "rows_shown"), rest, strict=True)
+    ]
+    alike = both.height >= _ALIKE and stand_as_others(counts[0], counts[1])
+    return (left[0], left[1]) if alike else (own, rows)
+
+
+_ALIKE = 3
+"""Values from which on it is asked whether they stand under their own names."""
 _TOGETHER = "columns that no adversary could read are, taken together, none of the original's"
 
 
@@ -666,5 +691,7 @@ def _combined(columns: Sequence[DictionaryColumn]) -> Indices:
 def _counted(column: DictionaryColumn) -> pl.DataFrame:
     """How many rows have each value of a column that is not missing, as a text."""
     rows = np.bincount(column.codes, minlength=len(column.values))
-    counts = pl.DataFrame([column.values.cast(pl.String).alias("value"), pl.Series("rows", rows)])
+    values = column.values  # 3 is 3.0
+    values = values.cast(pl.Float64) if values.dtype.is_numeric() else values
+    counts = pl.DataFrame([values.cast(pl.String).alias("value"), pl.Series("rows", rows)])
     return counts.drop_nulls("value")

@@ -29,6 +29,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from scipy import special
 
 from voile.audit.common_rows import (
     BothSides,
@@ -74,6 +75,8 @@ _RARE = 0.02
 """The share of rows whose cells may be others than the rest, such as mistakes in a file."""
 _SHARED = 3
 """Rows that show numbers, where numbers are averages."""
+_BY_CHANCE = 0.01
+"""The probability from which on as many rows of labels that the original lacks are chance."""
 _DICTIONARY = 1 << 16
 """Different texts up to which a column of them holds a number a row, and no texts."""
 
@@ -94,17 +97,23 @@ class Recognised:
     """The columns of the file that show it."""
     unread: tuple[str, ...] = ()
     """Labels that nobody explains; they may stand for anything."""
+    unread_are_rare: bool = False
+    """Whether as few rows show them as of other people show some that the original lacks."""
     stated: bool = False
     """Whether the plan alone says that it is averaged, and the file does not look so."""
 
 
 def recognise(
-    released: pl.DataFrame, original: People, overruled: Mapping[str, ShownAs] | None = None
+    released: pl.DataFrame,
+    original: People,
+    overruled: Mapping[str, ShownAs] | None = None,
+    control: People | None = None,
 ) -> list[Recognised]:
     """How each column of the original is shown, in the order of the original.
 
-    ``overruled`` says it of some columns.  Raises ``TableError`` where a column cannot be shown as
-    the plan says, where the file shows nothing of the original, and where it has no rows.
+    ``overruled`` says it of some columns; values of people of the ``control`` explain labels, too.
+    Raises ``TableError`` where a column cannot be shown as the plan says, where the file shows
+    nothing of the original, and where it has no rows.
     """
     if not released.height:
         msg = "the released file has no rows"
@@ -119,6 +128,8 @@ def recognise(
         )
         raise TableError(msg)
     found = _beside_others(found, original, said)
+    if control is not None:
+        found = [_explained(one, released, original, control) for one in found]
     if "averaged" not in said.values():
         return found
     looks = {one.name: one.how for one in recognise(released, original)}
@@ -126,6 +137,44 @@ def recognise(
         replace(one, stated=said.get(one.name) == "averaged" and looks[one.name] != "averaged")
         for one in found
     ]
+
+
+def _explained(
+    one: Recognised, released: pl.DataFrame, original: People, control: People
+) -> Recognised:
+    """The same, where labels that other people have are explained, and others may be as rare.
+
+    Each sample has values that another lacks.  Rows of labels that the control has must be no more
+    than its own of labels that the original lacks, and rows of labels that both lack neither.
+    """
+    if not one.unread or len(one.of) != 1 or one.name not in control.frame.columns:
+        return one
+    shown = _rows_of(released[one.of[0]])
+    others = _rows_of(control.column(one.name))
+    for text in _rows_of(original.column(one.name)):
+        others.pop(text, None)
+    sizes = released.height, control.frame.height
+    new = tuple(text for text in one.unread if text not in others)
+    few = [
+        _as_few(sum(shown[text] for text in some), sum(others.values()), sizes)
+        for some in (set(one.unread) - set(new), new)
+    ]
+    left = new if few[0] else one.unread
+    why = one.why if left else f"{one.why.split(';')[0]}, or of people of the control."
+    return replace(one, unread=left, unread_are_rare=all(few), why=why)
+
+
+def _rows_of(cells: pl.Series) -> dict[str, int]:
+    """How many rows show each text."""
+    texts, place = distinct_texts_of(cells)
+    rows = zip(texts, np.bincount(place, minlength=len(texts)).tolist(), strict=True)
+    return {text: count for text, count in rows if text is not None}
+
+
+def _as_few(shown: int, others: int, rows: tuple[int, int]) -> bool:
+    """Whether a file shows labels in no more rows than as many others would, but for chance."""
+    chance = special.bdtrc(shown - 1, shown + others, rows[0] / sum(rows)) if shown else 1.0
+    return float(chance) >= _BY_CHANCE
 
 
 def finer_digits(recognised: Iterable[Recognised], original: People) -> Iterator[str]:
@@ -196,7 +245,7 @@ def as_named(released: pl.DataFrame, one: Recognised, original: People) -> pl.Se
     """
     if one.how in _VALUES and len(one.columns) == 1:
         return one.columns[0]
-    if one.how != "set" or one.unread or len(one.of) != 1:
+    if one.how != "set" or (one.unread and not one.unread_are_rare) or len(one.of) != 1:
         return None
     frame = pl.DataFrame([one.columns[0].cast(pl.String).alias("read")])
     frame = frame.with_columns(released[one.of[0]].cast(pl.String).alias("shown"))

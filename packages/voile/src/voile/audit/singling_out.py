@@ -49,15 +49,17 @@ from math import sqrt
 from typing import ClassVar
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from voile.attack.protocol import Estimate
 from voile.audit.beside import JointCodes, JointColumn
 from voile.audit.risk import CONTROL, ORIGINAL, Risk, Setting, share_of
+from voile.release.reading import People
 from voile_base.ondemand import dataclass
 from voile_base.randomness import Draws, Randomness
 
-__all__ = ["SinglingOut"]
+__all__ = ["SinglingOut", "of_one_person"]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -453,3 +455,18 @@ def _blind(columns: Sequence[JointColumn], predicates: _Predicates, draws: Draws
         used = cell[:, place] >= 0
         cell[used, place] = draws.choice(column.cell, size=int(used.sum()))
     return cell
+
+
+def of_one_person(unread: pl.DataFrame, original: People) -> str | None:
+    """That most combinations of columns that nobody could read are of one person each, a clause."""
+    if not unread.width:
+        return None
+    rows = unread.group_by(unread.columns).len()["len"]
+    once = int((rows <= -(-unread.height // original.frame.height)).sum())
+    if 2 * once <= len(rows):
+        return None
+    others = unread.width - 1
+    besides = f" and {others} other column{'s' * (others > 1)}" if others else ""
+    told = f"no adversary could read it{besides}, and {once:,} of the {len(rows):,} different "
+    told += f"{'combinations' if others else 'cells'} are of one person only: who learns what "
+    return f"{told}they stand for finds persons"

@@ -71,6 +71,7 @@ __all__ = [
     "rescaled",
     "sorted_counts",
     "stand_as_often",
+    "stand_as_others",
 ]
 
 
@@ -662,14 +663,20 @@ class DrawnCounts:
 def fit_sorted(held: Indices, shown: Indices) -> bool:
     """Whether values of a file stand as often as those of the original, whatever their names.
 
-    All rows, but few that may be others; or about as often, where the file is a sample or larger.
+    All rows, but few that are others; or about as often, where the file is a sample or larger.
     """
     own, file = sorted_counts(held, shown)
     people, rows = int(own.sum()), int(file.sum())
     astray = abs(people - rows)
     if astray <= _LEFT_OUT * people:
         return bool(np.abs(own - file).sum() <= max(astray, _ASTRAY * people))
-    return rows >= _EACH * int((file > 0).sum()) and _fit(own, file) > _FITS
+    as_many = int(file[own == 0].sum()) <= _ASTRAY * rows  # no more values than the original has
+    return as_many and rows >= _EACH * int((file > 0).sum()) and _fit(own, file) > _FITS
+
+
+def stand_as_others(held: Indices, shown: Indices) -> bool:
+    """Whether values stand as often under their names as those of people who are drawn alike."""
+    return _fit(held, shown, of_others=True) > _NOT_THESE
 
 
 def _fit(held: Indices, shown: Indices, *, of_others: bool = False) -> float:
