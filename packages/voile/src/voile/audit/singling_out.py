@@ -49,13 +49,13 @@ from math import sqrt
 from typing import ClassVar
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from voile.attack.protocol import Estimate
 from voile.audit.beside import JointCodes, JointColumn
 from voile.audit.risk import CONTROL, ORIGINAL, Risk, Setting, share_of
 from voile.release.reading import People
+from voile.table.arrays import Frame
 from voile_base.ondemand import dataclass
 from voile_base.randomness import Draws, Randomness
 
@@ -457,7 +457,7 @@ def _blind(columns: Sequence[JointColumn], predicates: _Predicates, draws: Draws
     return cell
 
 
-def of_one_person(unread: pl.DataFrame, original: People) -> str | None:
+def of_one_person(unread: Frame, original: People) -> str | None:
     """That most combinations of columns that nobody could read are of one person each, a clause."""
     if not unread.width:
         return None
