@@ -553,7 +553,7 @@ def sign(case: Case, key: Ed25519PrivateKey, role: str) -> Signature:
         private=tuple(_commitment_to(case.private, name, opened[name]) for name in names),
         policy=text,
         passed=True,
-        untrue=_accepted_untrue(case, case.private),
+        untrue=_accepted_untrue(case, policy, case.private),
     )
     if earlier and Signed.read(path).statement != statement:
         raise RefusedError(f"{path}: {_ANOTHER}")
@@ -563,9 +563,14 @@ def sign(case: Case, key: Ed25519PrivateKey, role: str) -> Signature:
     return signature
 
 
-def _accepted_untrue(case: Case, private: Path) -> tuple[str, ...] | None:
-    """The published assumptions that were ticked beside what contradicts them."""
-    assumed = (case.document or {}).get("guarantee", {}).get("assumes", ())
+def _accepted_untrue(case: Case, policy: Policy, private: Path) -> tuple[str, ...] | None:
+    """What was ticked beside what contradicts it: assumptions, and what the policy asks.
+
+    They name published columns alone, and stand in the promise or the policy, which is signed.
+    """
+    promised = (case.document or {}).get("guarantee", {}).get("assumes", ())
+    of_recipient = policy.recipient.questions if policy.recipient else ()
+    assumed = dict.fromkeys((*promised, *case.unexamined, *policy.questions, *of_recipient))
     ticks = (one for one in read_ticks(private / ASSUMPTIONS) if one.ticked)
     knowing = {one.says for one in ticks if KNOWING in (one.by or "")}
     return tuple(one for one in assumed if one in knowing) or None

@@ -688,3 +688,35 @@ def test_a_recipient_is_told_who_has_signed_and_what_no_file_shows(tmp_path: Pat
     assert "FAIL" not in other.output
     for word in ("PRIVATE", "assumptions.toml", "count it first", "try k"):
         assert word not in other.output
+
+
+def test_a_signed_release_beside_it_contradicts_that_no_other_data_are_published(
+    tmp_path: Path,
+) -> None:
+    """A tick does not pass, but one that says that its role knows; and the signature tells it."""
+    stated = policy(tmp_path, 'kind = "assumptions"', 'kind = "question"\nsays = "it is of use"')
+    assert voile("key", tmp_path / "key").exit_code == 0
+    first = studied(tmp_path)
+    assert voile("check", first, "--policy", stated).exit_code == 4
+    tick_all(first / "private")
+    assert voile("check", first, "--policy", stated).exit_code == 0
+    assert voile("sign", first, "--key", tmp_path / "key", "--as", "officer").exit_code == 0
+    first.rename(tmp_path / "first")
+    again = ["study", tmp_path / "original.csv", "--plan", tmp_path / "plan.toml", "--targets", 50]
+    found = voile(*again, "--out", tmp_path / "second", "--known", tmp_path / "first")
+    assert "first/release: a signed release with the same columns" in found.stderr
+    assert voile("check", tmp_path / "second", "--policy", stated).exit_code == 4
+    tick_all(tmp_path / "second" / "private")
+    refused = voile("check", tmp_path / "second", "--policy", stated)
+    assert refused.exit_code == 4
+    assert "against it:" in refused.output
+    form = tmp_path / "second" / "private" / "assumptions.toml"
+    form.write_text(
+        form.read_text().replace('by = "board"', 'by = "board, knowing that it is not"')
+    )
+    assert voile("check", tmp_path / "second", "--policy", stated).exit_code == 0
+    told = voile("sign", tmp_path / "second", "--key", tmp_path / "key", "--as", "officer")
+    assert told.exit_code == 0
+    shown = voile("check", tmp_path / "second" / "release", "--policy", stated).output
+    assert "have accepted it: no other published data" in shown
+    assert "have accepted it: it is of use" in shown

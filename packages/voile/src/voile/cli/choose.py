@@ -11,7 +11,7 @@ import click
 from voile.cli.options import engine_option, targets_option
 from voile_base.errors import InfeasibleError
 from voile_base.ondemand import on_demand
-from voile_base.terminal import as_json, print_json, print_table, progress
+from voile_base.terminal import as_json, print_json, print_table, progress, say
 from voile_base.values import Json
 
 if TYPE_CHECKING:
@@ -19,12 +19,14 @@ if TYPE_CHECKING:
     from voile.policy import paragraph as policy_paragraph
     from voile.policy import stated as policy_stated
     from voile.policy.choosing import Choice, TriedPlan
+    from voile.schema import plan as schema_plan
     from voile.study import record as study_record
     from voile.study import verdict as study_verdict
 else:
     choosing = on_demand("voile.policy.choosing")
     policy_paragraph = on_demand("voile.policy.paragraph")
     policy_stated = on_demand("voile.policy.stated")
+    schema_plan = on_demand("voile.schema.plan")
     study_record = on_demand("voile.study.record")
     study_verdict = on_demand("voile.study.verdict")
 
@@ -95,6 +97,11 @@ def _choose_command(
     terms = choosing.PlanSearch(effort, targets, seed, engine, weight, sample)
     with progress() as stage:
         choice = choosing.Choice.of_policy(source, Path(plan), stated, terms, stage)
+    if asked := len(schema_plan.open_questions(Path(plan).read_text(encoding="utf-8"))):
+        say(
+            f"voile: {plan}: {asked} {'question is' if asked == 1 else 'questions are'} open, and "
+            "nothing is published until each is answered, which may change what was chosen here."
+        )
     if as_json:
         print_json(_document(choice))
     else:
@@ -205,6 +212,14 @@ def _findings(choice: Choice) -> Iterator[str]:
         yield f"{looked}{more}"
         return
     yield f"The least change that meets {choice.policy.policy.name}: {choice.found.change.text}."
+    roles = choice.stated.plan.roles
+    if beyond := policy_paragraph.found_by_others(choice.found, roles.quasi_identifiers):
+        yield f"It is met for whoever knows the quasi-identifiers alone: {beyond}."
+    if not roles.sensitive:
+        yield (
+            "No column is sensitive, so that nothing was counted of what a group tells of its "
+            "persons: if one is a secret, say so in the plan."
+        )
     if choice.found.shows_nothing:
         yield "It publishes next to nothing, and no other plan that was tried meets the policy."
     for tie in choice.ties:

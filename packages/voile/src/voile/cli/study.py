@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -43,7 +43,9 @@ if TYPE_CHECKING:
     from voile.cli import attack_call
     from voile.cli import trips as cli_trips
     from voile.cli.trips import FollowedTrips
+    from voile.policy import case as policy_case
     from voile.publish import registry as publish_registry
+    from voile.release import folder as release_folder
     from voile.report import html
     from voile.study import documents, evidence, single
     from voile.study import record as study_record
@@ -55,7 +57,9 @@ if TYPE_CHECKING:
     from voile_base import randomness
 else:
     attack_protocol = on_demand("voile.attack.protocol")
+    policy_case = on_demand("voile.policy.case")
     publish_registry = on_demand("voile.publish.registry")
+    release_folder = on_demand("voile.release.folder")
     opening = on_demand("voile.table.opening")
     audit_counting = on_demand("voile.audit.counting")
     cli_trips = on_demand("voile.cli.trips")
@@ -176,11 +180,23 @@ def _study_command(
         )
     with telling_what_is_done(f"the study stands at {out}"):
         _tell(study, out, followed)
+        for other in _signed_like_it(Path(out) / "release", known):
+            say(
+                f"voile: {other}: a signed release with the same columns, in no series with this "
+                "one: whoever has both compares them. Publish this as a later release of a series, "
+                "or not at all."
+            )
         if as_json:
             limits = study_verdict.limits_document(study_verdict.limits_of(study.record))
             print_json({**documents.record_document(study.record), "verdict": limits, "out": out})
         else:
             _show(study.record, followed)
+
+
+def _signed_like_it(release: Path, known: Sequence[Path]) -> Sequence[str]:
+    """Signed releases, of those that were named as known, with the columns of a release."""
+    places = [each for one in known for each in (one, *one.glob("*"), *one.glob("*/release"))]
+    return policy_case.signed_like(release_folder.release_document(release), sorted(places))
 
 
 def _told(instruments: evidence.Instruments, everybody: object) -> evidence.Instruments:

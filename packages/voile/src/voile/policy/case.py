@@ -11,7 +11,7 @@ Evidence that is not of the release beside it is refused.  Cost: reading the dat
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Literal
@@ -33,7 +33,7 @@ from voile.study.record import AttackDocument, MeasureDocument, RiskDocument, St
 from voile.table.opening import published_rows, rows_in_memory
 from voile.table.places import file_and_part
 from voile.table.reading import list_columns
-from voile_base.errors import InputError, RefusedError
+from voile_base.errors import InputError, RefusedError, TableError
 from voile_base.ondemand import dataclass
 from voile_base.values import Document
 from voile_base.values.value import closed
@@ -45,6 +45,7 @@ __all__ = [
     "Case",
     "FileDocument",
     "files_in",
+    "signed_like",
 ]
 
 AUDIT = "audit.json"
@@ -53,6 +54,8 @@ AUDITOR = "auditor.json"
 _RECORD = "record.json"
 _MATERIAL = 0.01
 """Of the cells of a column, from which on it matters that no figure counts them."""
+_BESIDE = (f"*/{SIGNATURES}", f"*/release/{SIGNATURES}")
+"""Where signed releases stand beside a folder: alone, or of studies."""
 _LETTERS = 4
 """Of a word that alone says what a column means: shorter ones mean something else elsewhere."""
 
@@ -198,6 +201,19 @@ class Case:
         return release_document(self.data) if there else None
 
     @cached_property
+    def signed_beside(self) -> tuple[str, ...]:
+        """Folders beside this one that hold a signed release with the same columns.
+
+        They are told by what they show; releases of one series are made with each other in view.
+        """
+        own = self.document
+        if own is None or self.private is None:
+            return ()
+        place = self.public.parent if self.kind == "study" else self.public
+        beside = (one for form in _BESIDE for one in sorted(place.parent.glob(form)))
+        return signed_like(own, (one.parent for one in beside if one.parent != self.public))
+
+    @cached_property
     def release(self) -> Release | None:
         """The release, recounted; None for a file of another make.
 
@@ -298,6 +314,21 @@ class Case:
             f"private/{_RECORD} of a study, nor {DOCUMENT} of a release"
         )
         raise InputError(msg)
+
+
+def signed_like(own: Document, folders: Iterable[Path]) -> tuple[str, ...]:
+    """Folders of signed releases with the columns of a release, and not of its series."""
+    found, series = list[str](), (own.get("series") or {}).get("name")
+    for folder in folders:
+        try:
+            document = release_document(folder)
+        except TableError:
+            continue
+        together = series and series == (document.get("series") or {}).get("name")
+        alike = document.get("types", {}).keys() == own["types"].keys() and not together
+        if alike and (folder / SIGNATURES).is_file():
+            found.append(str(folder))
+    return tuple(found)
 
 
 def files_in(folder: Path) -> tuple[FileDocument, ...]:

@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 from voile.policy.choosing import Choice, TriedPlan
 from voile.schema.plan import Plan
 from voile.study.plans import json_value, single_release
-from voile.study.record import RiskDocument, rates_of
+from voile.study.record import rates_of
 from voile.study.verdict import THRESHOLDS
 
-__all__ = ["paragraph_of"]
+__all__ = ["found_by_others", "paragraph_of"]
 
 
 def paragraph_of(choice: Choice) -> str:
@@ -74,7 +74,8 @@ def _of_risks(best: TriedPlan, plan: Plan) -> Iterator[str]:
             f"That is 1 in {1 / best.worst:,.4g}, and keeps the threshold of {min(kept)} "
             f"({THRESHOLDS[min(kept)]}; El Emam and Malin, 2015)."
         )
-    yield from _of_others(best.others, plan.roles.quasi_identifiers, best.worst)
+    if beyond := found_by_others(best, plan.roles.quasi_identifiers):
+        yield f"That does not hold for those who know more: {beyond}."
     for attack in best.sensitive:
         if (rates := rates_of(attack)) is not None:
             yield (
@@ -113,10 +114,12 @@ _LEARNED = {
 _LEARNED_ELSE = "The attack {} on sensitive attributes succeeds"
 
 
-def _of_others(
-    others: Sequence[RiskDocument], quasi_identifiers: Sequence[str], least: float | None
-) -> Iterator[str]:
-    """What those find who know columns that are no quasi-identifiers; nothing where it is less."""
+def found_by_others(best: TriedPlan, quasi_identifiers: Sequence[str]) -> str:
+    """What somebody finds who knows columns that are no quasi-identifiers, a clause.
+
+    Empty where nobody finds a person more surely than by these.
+    """
+    others, least = best.others, best.worst
     beyond = [
         (one, [name for name in known if name not in quasi_identifiers])
         for one in others
@@ -127,11 +130,11 @@ def _of_others(
     likely = [(one, names) for one, names in beyond if not one["of"].startswith("whoever ")]
     found = likely or beyond
     if not found:
-        return
+        return ""
     one, names = max(found, key=lambda each: each[0]["main"]["value"] or 0)
     who = one["of"].partition(":")[0]
-    yield (
-        f"That does not hold for those who know more: {who}, who may also know "
-        f"{', '.join(names)}, finds the person who is worst off with {_percent(one.get('worst'))}, "
-        f"and a person with {_percent(one['main']['value'])} on average."
+    return (
+        f"{who}, who may also know {', '.join(names)}, finds the person who is worst off with "
+        f"{_percent(one.get('worst'))}, and a person with {_percent(one['main']['value'])} on "
+        "average"
     )

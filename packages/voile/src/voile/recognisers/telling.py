@@ -470,12 +470,15 @@ def _are_users(texts: Sequence[str]) -> bool:
     made = {(text.isalpha(), text[-1].isdigit(), text.islower(), text.isupper()) for text in texts}
     if len(made) <= 1 or any(map(_is_of_groups, letters)) or any(map(_is_of_groups, texts)):
         return False
-    return any(map(_is_login, texts)) or any(map(_OF_A_PERSON.fullmatch, texts))
+    called = any(text.istitle() and _is_listed_name(text.split()[0]) for text in texts)
+    beside = called and any(text.isupper() and len(text) <= _MOST for text in texts)  # "Jo", "GZ"
+    return beside or any(map(_is_login, texts)) or any(map(_OF_A_PERSON.fullmatch, texts))
 
 
-_USER = re.compile(r"[^\W\d_]+(?:(?:[._-]|\.[ -])[^\W\d_]+)*\.?\d{0,3}")
+_USER = re.compile(r"(?:[^\W\d_]+(?:[._-]|\.[ -]| (?=[A-Z]\S{0,3}$)))*[^\W\d_]+\.?\d{0,3}")
 _OF_A_PERSON = re.compile(
-    r"(?:[^\W\d_]\.){2,3}|[A-Z]\.[ -].+|[A-Z][A-Z][a-z]{2,}|[a-z]{3,}[A-Z]|[a-z]{3,8}\d{1,2}"
+    r"(?:[^\W\d_]\.){2,3}|[A-Z]\.[ -].+|[A-Z]{2}[a-z]{2,}|[A-Za-z][a-z]{2,}[A-Z]"
+    r"|[a-z]\.[a-z]{3,}|[a-z]{3,8}\d{1,2}"
 )
 
 
@@ -643,12 +646,8 @@ def _who(words: Sequence[str], texts: Sequence[str]) -> str | None:
 _NAMED = frozenset(
     {"name", "names", "nom", "nombre", "nome", "naam", "namn", "navn", "nimi", "nev", "nume", "ad"}
     | {"adi", "isim", "jmeno", "meno", "ime", "nazwa", "ten", "nama", "vards", "vardas", "nafn"}
-    | {
-        "\u0438\u043c\u0435",
-        "\u0438\u043c\u044f",
-        "\u0456\u043c\u044f",
-        "\u03bf\u03bd\u03bf\u03bc\u03b1",
-    }
+    | {"\u0438\u043c\u0435", "\u0438\u043c\u044f", "\u0456\u043c\u044f"}
+    | {"\u03bf\u03bd\u03bf\u03bc\u03b1"}
 )
 """What a column of names is called where nothing says whose they are."""
 
@@ -677,8 +676,9 @@ def _staff_words() -> tuple[str, ...]:
 
 def _may_call(text: str) -> bool:
     """Whether a text may be what somebody is called, or a login: some words, few figures."""
-    figures = sum(map(str.isdigit, text))
-    return any(map(str.isalpha, text)) and figures <= _SINGLE and len(text.split()) <= _MOST
+    figures, letters = sum(map(str.isdigit, text)), sum(map(str.isalpha, text))
+    few = figures <= _SINGLE or figures <= min(letters - 1, 2 * _SINGLE)
+    return letters > 0 and few and len(text.split()) <= _MOST
 
 
 def are_homes(texts: Sequence[str]) -> bool:

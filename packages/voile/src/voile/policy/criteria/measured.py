@@ -229,6 +229,18 @@ _KNOWN_BEFORE = "knows of a person beforehand stands in the"
 """In the words of what promises assume of the roles of columns."""
 
 
+_UNPUBLISHED = "no other published data is derived from"
+"""In the words of what promises assume of other releases."""
+
+
+def _contradicted(found: Ruling, known: str) -> Ruling:
+    """A statement that something contradicts: a tick counts that says that its role knows."""
+    against = f"{found.why}; against it: {known}"
+    if found.passed and KNOWING not in found.why:
+        return replace(found, passed=False, why=f"{against}; tick it knowing that, or not at all")
+    return replace(found, why=against)
+
+
 class Assumptions(PolicyCriterion):
     """Each assumption of the promise is ticked by somebody who has made sure of it."""
 
@@ -242,6 +254,8 @@ class Assumptions(PolicyCriterion):
             found = asked(self.kind, assumption, ticks, left_open)
             if _KNOWN_BEFORE in assumption and (doubt := doubt_of_roles(case)):
                 found = replace(found, why=f"{found.why}; against it: {doubt}")
+            if _UNPUBLISHED in assumption and (others := case.signed_beside):
+                found = _contradicted(found, f"{', '.join(others)}: signed, with the same columns")
             yield found
         if not said:
             why = "nothing is promised, so that nothing is assumed"
