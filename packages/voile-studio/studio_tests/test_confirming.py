@@ -443,6 +443,9 @@ def test_a_series_follows_persons_who_have_one_row_each(tmp_path: Path) -> None:
     fields = {"series": "yearly", "record_key": "student_no", "group_size": "few"}
     refused = visitor.post(f"{place}/series", digest=visitor.digest(f"{place}/sign"), **fields)
     assert (refused.status_code, "Persons in a group" in refused.text) == (400, True)
+    fields["group_size"] = "2"
+    small = visitor.post(f"{place}/series", digest=visitor.digest(f"{place}/sign"), **fields)
+    assert (small.status_code, "2 is below k = 5" in small.text) == (400, True)
     fields["group_size"] = "12"
     visitor.post(f"{place}/series", digest=visitor.digest(f"{place}/sign"), **fields)
     said = tomllib.loads(project.plan_text)

@@ -515,6 +515,8 @@ def test_a_ruling_is_told_in_one_word() -> None:
         0.6: ("pass", "FAIL"),
         0.7: ("pass", "FAIL"),
     }
+    near = Ruling.at_most("k", "a", MeasuredFigure(0.12, 0.04, 0.20004, "of all"), 0.2)
+    assert near.figure == "0.12 (0.04 to 0.20004)", "no end is rounded to the limit that it misses"
     assert Ruling.at_most("k", "a", "none", 0.3).told == "MISSING"
     assert Ruling("k", "a", passed=False, why="").told == "FAIL"
 

@@ -244,6 +244,13 @@ def _begin_series(project: Project, digest: str, said: Json) -> None:
         msg = "choose the column that tells rows apart in every release"
         raise InputError(msg)
     parameters = {**plan.method.parameters, **{key: said[key] for key in keys if key in said}}
+    k, size = parameters.get("k"), said.get("group_size")
+    if isinstance(k, int) and size is not None and size < k:
+        msg = (
+            f"Persons in a group: {size} is below k = {k}, and a group would end as soon as one of "
+            f"its persons leaves; say {TIMES_K * k}, or more"
+        )
+        raise InputError(msg)
     publisher_of(Method(plan.method.name, parameters))
     text = with_method(project.plan_text, plan.method.name, parameters)
     if follows_rows(plan) and plan.roles.person is not None and plan.roles.unit is not None:

@@ -268,9 +268,10 @@ class _Checked:
 
     def row(self, ruling: Ruling) -> list[object]:
         """A ruling as a line of the table."""
-        label = "not seen" if self.is_unseen(ruling) else ruling.told
+        if self.is_unseen(ruling):
+            return ["not seen", ruling.asks, "", ""]
         why = ruling.why.removeprefix("not confirmed").removeprefix("; ")
-        return [label, ruling.asks, ruling.figure, why]
+        return [ruling.told, ruling.asks, ruling.figure, why]
 
     def signature_lines(self) -> Iterator[str]:
         """Who has signed, and what they say; of a release alone, too, that nobody has."""

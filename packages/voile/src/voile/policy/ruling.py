@@ -198,8 +198,11 @@ class Ruling:
         """The figure with its interval; empty where there is none."""
         if self.value is None or self.low is None or self.high is None:
             return ""
-        value = f"{self.value:.4g}"
-        return value if self.low == self.high else f"{value} ({self.low:.3g} to {self.high:.3g})"
+        value, ends = f"{self.value:.4g}", (self.low, self.high)
+        limit = self.limit
+        exact = any(one != limit and float(f"{one:.3g}") == limit for one in ends)
+        low, high = (f"{one:.6g}" if exact else f"{one:.3g}" for one in ends)
+        return value if self.low == self.high else f"{value} ({low} to {high})"
 
     @property
     def label(self) -> str:
