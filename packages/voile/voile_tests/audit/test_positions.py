@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from voile.audit.foreign import _columns_in_order, order_notices
-from voile.audit.recognition import recognise
+from voile.audit.recognition import recognise, spelt_anew
 from voile.audit.renaming import renamed_columns
 from voile.release.reading import People
 from voile_tests.audit.tables import marginals, people
@@ -225,3 +225,27 @@ def test_values_that_are_written_in_several_ways_are_told() -> None:
     assert not told(plain)
     both = town.with_columns(pl.when(pl.Series(bits)).then(loud).otherwise(plain).alias("town"))
     assert not told(pl.when(pl.Series(~bits)).then(loud).otherwise(plain), both)
+
+
+def test_few_ways_of_writing_that_other_people_have_too_are_not_told() -> None:
+    """Of rows of other people 1 in 100 is typed otherwise, as some are on both sides.
+
+    They are told where the control and the original have none, or far fewer.
+    """
+    draws = np.random.default_rng(8)
+
+    def typed(seed: int, share: float) -> pl.DataFrame:
+        other = pl.col("town").str.to_uppercase() + pl.Series(draws.choice(["", " ", "  "], 2_000))
+        some = pl.Series(draws.random(2_000) < share)
+        rows = people(2_000, seed)
+        return rows.with_columns(pl.when(some).then(other).otherwise("town").alias("town"))
+
+    def told(file: pl.DataFrame, share: float) -> bool:
+        own, control = People(typed(1, share)), People(typed(2, share))
+        return bool(spelt_anew(file["town"], own, "town", control))
+
+    for seed in (3, 4, 5):
+        assert not told(typed(seed, 0.01), 0.01)
+        assert told(typed(seed, 0.3), 0.001)
+        assert told(typed(seed, 0.02), 0)
+    assert not spelt_anew(typed(6, 0.01)["town"], People(typed(1, 0.01)), "town")

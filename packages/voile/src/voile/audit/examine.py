@@ -418,7 +418,7 @@ def _recognition(sides: Sides) -> _Recognition:
     proposed = sides.roles_of == "proposal"
     unread, not_assessed = _unread_columns(sides, foreign)
     shown = [one for one in recognised if one.columns and one.name not in sides.identifiers]
-    others = renamed_columns(sides.released, shown, sides.original)
+    others = renamed_columns(sides.released, shown, sides.original, sides.control)
     not_assessed = {**not_assessed, **others.not_assessed}
     unfit = {
         **unread,

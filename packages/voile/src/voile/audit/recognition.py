@@ -75,7 +75,7 @@ _RARE = 0.02
 """The share of rows whose cells may be others than the rest, such as mistakes in a file."""
 _SHARED = 3
 """Rows that show numbers, where numbers are averages."""
-_BY_CHANCE = 0.01
+_BY_CHANCE = 0.001
 """The probability from which on as many rows of labels that the original lacks are chance."""
 _DICTIONARY = 1 << 16
 """Different texts up to which a column of them holds a number a row, and no texts."""
@@ -144,8 +144,7 @@ def _explained(
 ) -> Recognised:
     """The same, where labels that other people have are explained, and others may be as rare.
 
-    Each sample has values that another lacks.  Rows of labels that the control has must be no more
-    than its own of labels that the original lacks, and rows of labels that both lack neither.
+    Rows of labels that the control has, or both lack, must be as few as its own of new ones.
     """
     if not one.unread or len(one.of) != 1 or one.name not in control.frame.columns:
         return one
@@ -207,22 +206,28 @@ def _finer(numbers: Floats, decimals: int) -> NDArray[np.bool_]:
     return rest
 
 
-def spelt_anew(cells: pl.Series, original: People, name: str) -> int:
+def spelt_anew(cells: pl.Series, original: People, name: str, control: People | None = None) -> int:
     """How many values of a column are written in several ways, of which the original lacks one.
 
-    Ways that differ in case, spaces, invisible signs or forms of letters.
+    Ways that differ in case, spaces, invisible signs or forms of letters.  None where as many rows
+    of other people have such ways, as those of the control and single rows of the original tell.
     """
-    own, shown = (
-        pl.Series(side, dtype=pl.String).drop_nulls()
-        for side in (original.distinct_texts(name)[0], distinct_texts_of(cells)[0])
-    )
-    known = pl.DataFrame({"text": own, "plain": _plain(own)})
-    ways = pl.DataFrame({"text": shown, "plain": _plain(shown)})
-    new = ways.filter(~pl.col("text").is_in(own.implode()))["plain"]
-    several = ways.group_by("plain").len().filter(pl.col("len") > 1)["plain"]
-    return several.filter(
-        several.is_in(new.implode()) & several.is_in(known["plain"].implode())
-    ).len()
+    own, shown = _ways(original.column(name)), _ways(cells)
+    several = pl.col("plain").is_in(own["plain"].implode()) & (pl.len().over("plain") > 1)
+    new = shown.filter(several & ~pl.col("text").is_in(own["text"].implode()))
+    usual, people = own.filter(several & (pl.col("rows") == 1)).height, original.frame.height
+    if control is not None and name in control.frame.columns:
+        theirs = _ways(control.column(name)).join(own, on="text", how="anti")
+        usual += int(theirs.join(own, on="plain", how="semi")["rows"].sum())
+        people += control.frame.height
+    few = _as_few(int(new["rows"].sum()), usual, (len(cells), people))
+    return 0 if few else new["plain"].n_unique()
+
+
+def _ways(cells: pl.Series) -> pl.DataFrame:
+    rows = _rows_of(cells)
+    texts = pl.Series("text", list(rows), dtype=pl.String)
+    return pl.DataFrame([texts, _plain(texts).alias("plain"), pl.Series("rows", rows.values())])
 
 
 def _plain(texts: pl.Series) -> pl.Series:

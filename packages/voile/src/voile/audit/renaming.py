@@ -128,9 +128,15 @@ class RenamedColumns:
 
 
 def renamed_columns(
-    released: Frame, columns: Iterable[Recognised], original: People
+    released: Frame,
+    columns: Iterable[Recognised],
+    original: People,
+    control: People | None = None,
 ) -> RenamedColumns:
-    """Columns of a file that show the original's under a cipher, or under other columns' names."""
+    """Columns of a file that show the original's under a cipher, or under other columns' names.
+
+    Values that are written in ways that the original lacks are held against the ``control``'s.
+    """
     read = {one.name: (one, as_named(released, one, original)) for one in columns}
     both = {
         n: joint_texts(original, n, cells) for n, (_, cells) in read.items() if cells is not None
@@ -151,7 +157,7 @@ def renamed_columns(
         name: f"{told}: {remedy.replace('the column', 'the rows')}, or shuffle the columns"
         for name, told in _moved(coded).items()
     }
-    spelt = {name: _spelt(one, released, original) for name, (one, _) in read.items()}
+    spelt = {name: _spelt(one, released, original, control) for name, (one, _) in read.items()}
     ciphers = {**{name: told for name, told in spelt.items() if told}, **ciphers}
     if not few:
         return RenamedColumns(ciphers, {})
@@ -173,11 +179,13 @@ def renamed_columns(
     return RenamedColumns({**turned, **ciphers, **exchanged}, unsure)
 
 
-def _spelt(one: Recognised, released: Frame, original: People) -> str | None:
+def _spelt(
+    one: Recognised, released: Frame, original: People, control: People | None
+) -> str | None:
     """That values are written in several ways, which may say something, as a clause."""
     if len(one.of) != 1 or str(original.dtype(one.name)) not in {"String", "Enum"}:
         return None
-    values = spelt_anew(released[one.of[0]], original, one.name)
+    values = spelt_anew(released[one.of[0]], original, one.name, control)
     told = f"{values:,} of its values are written in several ways, of which the original lacks some"
     remedy = "which of them stands in a row may tell anything; write each as it stands there"
     return f"{told}: {remedy}" if values else None
