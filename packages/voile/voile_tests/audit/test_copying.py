@@ -476,3 +476,16 @@ def test_nobody_is_told_alone_where_scores_are_all_but_the_same() -> None:
     assert _beyond(np.array([9.0]), np.array([8.5])) == 0.5
     own[:30] = 1 + draws.exponential(size=30)
     assert Excess.of({"other people": (own, other)}, alike=True)[1]
+
+
+def test_a_column_of_one_cell_that_fits_everybody_is_no_fault() -> None:
+    """Of labels that nobody explains, all alike, beside rows of which some cells are blank."""
+    drawn = marginals(ORIGINAL, 5).with_columns(
+        town=pl.lit("elsewhere"),
+        sex=pl.when(pl.int_range(pl.len()) % 9 == 0).then(None).otherwise("sex"),
+    )
+    beside = _setting(drawn, CONTROL).beside
+    town = next(one for one in beside.columns if one.name == "town")
+    assert town.covers.shape[1] == 1
+    everybody = [np.arange(1500)] * 2
+    assert _beside_blanks(beside.columns, np.arange(1500), everybody) is not None

@@ -431,7 +431,7 @@ def _by_rarity(
             column = columns[at]
             cell = np.where(column.covers.all(axis=1), _ANYTHING, column.narrow_cell)
             if blank:  # a value that no cell shows but blanks is shown by none
-                cell[(cell >= 0) & blank[at][cell]] = -1
+                cell[(cell >= 0) & blank[at][np.maximum(cell, 0)]] = -1
             own = cell[column.value[side][people]]
             cells.append(own.astype(np.int32))
             worth.append(np.where(own >= 0, rarity[at][np.maximum(own, 0)], 0.0))
