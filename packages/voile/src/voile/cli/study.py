@@ -180,12 +180,7 @@ def _study_command(
         )
     with telling_what_is_done(f"the study stands at {out}"):
         _tell(study, out, followed)
-        for other in _signed_like_it(Path(out) / "release", known):
-            say(
-                f"voile: {other}: a signed release with the same columns, in no series with this "
-                "one: whoever has both compares them. Publish this as a later release of a series, "
-                "or not at all."
-            )
+        _tell_signed(Path(out) / "release", known)
         if as_json:
             limits = study_verdict.limits_document(study_verdict.limits_of(study.record))
             print_json({**documents.record_document(study.record), "verdict": limits, "out": out})
@@ -193,10 +188,15 @@ def _study_command(
             _show(study.record, followed)
 
 
-def _signed_like_it(release: Path, known: Sequence[Path]) -> Sequence[str]:
+def _tell_signed(release: Path, known: Sequence[Path]) -> None:
     """Signed releases, of those that were named as known, with the columns of a release."""
     places = [each for one in known for each in (one, *one.glob("*"), *one.glob("*/release"))]
-    return policy_case.signed_like(release_folder.release_document(release), sorted(places))
+    for other in policy_case.signed_like(release_folder.release_document(release), sorted(places)):
+        say(
+            f"voile: {other}: a signed release with the same columns, in no series with this one: "
+            "whoever has both compares them. Publish this as a later release of a series, or not "
+            "at all."
+        )
 
 
 def _told(instruments: evidence.Instruments, everybody: object) -> evidence.Instruments:
