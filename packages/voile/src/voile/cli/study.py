@@ -179,8 +179,7 @@ def _study_command(
             progress=stage,
         )
     with telling_what_is_done(f"the study stands at {out}"):
-        _tell(study, out, followed)
-        _tell_signed(Path(out) / "release", known)
+        _tell(study, out, followed, known)
         if as_json:
             limits = study_verdict.limits_document(study_verdict.limits_of(study.record))
             print_json({**documents.record_document(study.record), "verdict": limits, "out": out})
@@ -241,13 +240,14 @@ def _report_with(followed: FollowedTrips | None) -> Callable[[StudyRecord], str]
     return render
 
 
-def _tell(study: Study, out: str, followed: FollowedTrips | None) -> None:
+def _tell(study: Study, out: str, followed: FollowedTrips | None, known: Sequence[Path]) -> None:
     """What became of the release, on standard error."""
     private, release = study.publication.private, study.publication.release
     for notice in private.notices:
         say(f"voile: {notice}.")
     say(f"{out}/release: {private.told}")
     say(f"{release.guarantee.statement}.")
+    _tell_signed(Path(out) / "release", known)
     if study.report is not None:
         say(f"{out}/private/report.html: the report, which must stay private.")
     else:
