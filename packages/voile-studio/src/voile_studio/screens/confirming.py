@@ -23,7 +23,15 @@ import tomlkit
 
 from voile.audit.record import DOES_NOT_APPLY
 from voile.policy.checking import VERDICT
-from voile.policy.ruling import ASSUMPTIONS, CONFIRMED, KNOWING, Tick, read_ticks, tally_of
+from voile.policy.ruling import (
+    ASSUMPTIONS,
+    CONFIRMED,
+    KNOWING,
+    UNPUBLISHED,
+    Tick,
+    read_ticks,
+    tally_of,
+)
 from voile.report.words import listed, spoken
 from voile_base.durable import replace_private_file
 from voile_base.errors import InputError, RefusedError
@@ -51,7 +59,6 @@ __all__ = [
     "withdraw",
 ]
 
-_UNPUBLISHED = re.compile(r"no other published data (is|are) derived")
 _UNSEEN = re.compile(r"without looking at")
 _TOLD = ("k", "l", "t", "e", "m", "epsilon")
 """Parameters that a list of releases names."""
@@ -97,7 +104,7 @@ def statements_of(project: Project, folder: Path, ticks: Sequence[Tick]) -> list
     left_open = (release_json(folder).get("guarantee") or {}).get("leaves_open") or ()
     found = []
     for tick in ticks:
-        alone = _UNPUBLISHED.search(tick.says) is not None
+        alone = UNPUBLISHED in tick.says
         refused = others if alone else ""
         known = refused or (alike if alone else looks if _UNSEEN.search(tick.says) else "")
         limit = tick.says in left_open and not known

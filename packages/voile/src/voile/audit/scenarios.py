@@ -65,7 +65,7 @@ __all__ = [
     "ReIdentification",
     "holds_fact",
     "known_sets",
-    "told_to",
+    "who_may_know",
 ]
 
 Floats = NDArray[np.float64]
@@ -109,19 +109,18 @@ def known_sets(
     return {who: columns for columns, who in once.items() if columns}
 
 
-def told_to(names: Sequence[str]) -> str:
-    """Who may know columns of these names, a clause; empty where nobody does.
+def who_may_know(names: Sequence[str]) -> str:
+    """Who outside may know columns of these names, a clause; empty where nobody does.
 
     Each column stands with the first who may: "an employer may know 'income', and an insurer
-    'icd10' and 'smoker'".
+    'icd10', 'smoker'".
     """
-    left, found = [*names], list[str]()
-    for scenario in _document()["scenario"]:
-        known = [one for one in left if any(holds_fact(one, fact) for fact in scenario["knows"])]
-        left = [one for one in left if one not in known]
-        if known:
+    told, found = set[str](), list[str]()
+    for who, columns in known_sets(names, ()).items():
+        if known := [name for name in columns if name not in told]:
             verb = "" if found else "may know "
-            found.append(f"{scenario['who']} {verb}{', '.join(map(repr, known))}")
+            found.append(f"{who} {verb}{', '.join(map(repr, known))}")
+            told.update(known)
     return ", and ".join(found)
 
 

@@ -142,14 +142,15 @@ def _check_command(
     verdict = checking.judge(case, stated)
     kept = None if found else checking.keep(case, verdict)
     unsigned = _who_has_not_signed(stated.policy, found)
+    told = _Checked(verdict, case, found, unsigned)
     with telling_what_is_done(f"the verdict stands at {kept}" if kept else "nothing was written"):
-        _tell(_Checked(verdict, case, found, unsigned), as_json=as_json)
+        _tell(told, as_json=as_json)
         for path in filter(None, (form, kept)):
             say(f"{path}: private.")
     if not verdict.passed or unsigned:
         sys.stdout.flush()
         name = policy or stated.policy.name
-        raise RefusedError(f"{folder}: {_refusal(verdict, case, name)}")
+        raise RefusedError(f"{folder}: {_refusal(told, name)}")
 
 
 def _signed_policy(found: signing.Verification | None) -> policy_stated.StatedPolicy:
@@ -161,19 +162,20 @@ def _signed_policy(found: signing.Verification | None) -> policy_stated.StatedPo
     return found.policy
 
 
-def _refusal(verdict: Verdict, case: Case, policy: str) -> str:
+def _refusal(told: _Checked, policy: str) -> str:
     """How much of a policy is not met; of a release alone, what its files cannot show is apart."""
+    verdict = told.verdict
     failed = [one for one in verdict.rulings if not one.passed]
     if not failed:
         return f"all criteria of {policy} are met, and not all have signed who must"
-    unseen = sum(policy_remedies.is_unseen(one) for one in failed) if case.private is None else 0
+    unseen = sum(map(told.is_unseen, failed))
     seen, unmet = len(verdict.rulings) - unseen, len(failed) - unseen
     if not unseen:
         return f"{unmet} of {seen} criteria of {policy} are not met"
-    told = f"{unmet} of the {seen} that its files can show are not met" if unmet else ""
-    told = told or f"the {seen} that its files can show are met" * bool(seen)
+    shown = f"{unmet} of the {seen} that its files can show are not met" if unmet else ""
+    shown = shown or f"the {seen} that its files can show are met" * bool(seen)
     rest = f"{unseen} cannot be seen from here, since the custodian has their evidence"
-    return f"of the criteria of {policy}, {'; '.join(filter(None, (told, rest)))}"
+    return f"of the criteria of {policy}, {'; '.join(filter(None, (shown, rest)))}"
 
 
 def _require_auditor(case: Case, auditor: str | None) -> None:

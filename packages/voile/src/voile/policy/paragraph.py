@@ -50,9 +50,9 @@ def _sentences(choice: Choice) -> Iterator[str]:
         f"{_percent(best.left_out)} of the records are left out."
     )
     yield from _of_search(choice)
-    known = ", ".join(dict.fromkeys((*plan.roles.sensitive, *plan.roles.keep)))
+    others = () if best.others else dict.fromkeys((*plan.roles.sensitive, *plan.roles.keep))
+    known = ", ".join(others)
     more = f", such as {known}, which may single out a person for certain" if known else ""
-    more *= not best.others
     yield f"Not counted here: what recipients may know besides{more}, and what humans are asked."
 
 

@@ -61,6 +61,7 @@ __all__ = [
     "CONFIRMED",
     "KNOWING",
     "SINGLING_OUT",
+    "UNPUBLISHED",
     "MeasuredFigure",
     "NotCounted",
     "Ruling",
@@ -81,6 +82,10 @@ CONFIRMED = frozenset({"assumptions", "question", "unexamined", "recipient"})
 """Kinds of criteria that a person confirms with a tick."""
 SINGLING_OUT = "singling out"
 """The risk whose columns are its predicates, and then those that no group hides."""
+
+
+UNPUBLISHED = "no other published data is derived from"
+"""In the words of what promises assume of other releases."""
 
 
 class NotCounted(str):

@@ -79,7 +79,7 @@ from voile.recognisers.values import (
     ColumnLook,
     are_beside_units,
     has_names,
-    hold_points,
+    hold_pointed_initials,
     holds_initials,
     is_day,
     looks_censored,
@@ -529,7 +529,7 @@ def _may_tell(details: ColumnDetails, *, shared: bool) -> str | None:
         return None
     may_be = {
         PERSONS: holds_initials(texts) or may_be_names(texts, shared=shared),
-        "initials of persons": are_initials(texts) or hold_points(texts),
+        "initials of persons": are_initials(texts) or hold_pointed_initials(texts),
         "addresses": looks_like_addresses(texts),
         "remarks about persons": are_remarks(texts, shared=shared),
     }

@@ -31,7 +31,7 @@ __all__ = [
     "currencies",
     "group_words",
     "has_names",
-    "hold_points",
+    "hold_pointed_initials",
     "holds_initials",
     "is_day",
     "listed_names",
@@ -442,7 +442,7 @@ def _holds_initial(text: str) -> bool:
     )
 
 
-def hold_points(texts: Sequence[str]) -> bool:
+def hold_pointed_initials(texts: Sequence[str]) -> bool:
     """Whether some texts are or hold initials with points: "R.K.S.", "س.ط", beside other names."""
     capital = (any(one[0] == one[0].title() for one in _POINTED.finditer(each)) for each in texts)
     return sum(capital) > _SOME_POINTED * len(texts)

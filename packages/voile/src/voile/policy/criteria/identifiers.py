@@ -37,7 +37,7 @@ from itertools import filterfalse
 from typing import Literal, get_args
 
 from voile.audit.record import RE_IDENTIFICATION, AuditRecord
-from voile.audit.scenarios import holds_fact, told_to
+from voile.audit.scenarios import holds_fact, who_may_know
 from voile.audit.spellings import ANYTHING, ends_of
 from voile.policy.case import Case
 from voile.policy.criteria import PolicyCriterion
@@ -241,7 +241,7 @@ class DeclaredRoles(PolicyCriterion):
 
 def doubt_of_roles(case: Case) -> str:
     """What speaks against it that all that others know is in quasi-identifiers; empty: nothing."""
-    who = "" if _whatever_roles(case) else told_to([*_columns_shown(case)])
+    who = "" if _whatever_roles(case) else who_may_know([*_columns_shown(case)])
     if not who or case.record is None:
         return who
     rates = [

@@ -27,7 +27,15 @@ from voile.audit.record import AuditRecord
 from voile.policy.case import Case
 from voile.policy.criteria import PolicyCriterion, Share
 from voile.policy.criteria.identifiers import doubt_of_roles
-from voile.policy.ruling import KNOWING, MeasuredFigure, NotCounted, Ruling, Tick, ticked
+from voile.policy.ruling import (
+    KNOWING,
+    UNPUBLISHED,
+    MeasuredFigure,
+    NotCounted,
+    Ruling,
+    Tick,
+    ticked,
+)
 from voile.release.claims import PrivacyClaim
 from voile.study.record import AttackDocument, Rates, rates_of
 from voile.study.verdict import IDENTIFICATION, exact_limit
@@ -229,10 +237,6 @@ _KNOWN_BEFORE = "knows of a person beforehand stands in the"
 """In the words of what promises assume of the roles of columns."""
 
 
-_UNPUBLISHED = "no other published data is derived from"
-"""In the words of what promises assume of other releases."""
-
-
 def _contradicted(found: Ruling, known: str) -> Ruling:
     """A statement that something contradicts: a tick counts that says that its role knows."""
     against = f"{found.why}; against it: {known}"
@@ -254,7 +258,7 @@ class Assumptions(PolicyCriterion):
             found = asked(self.kind, assumption, ticks, left_open)
             if _KNOWN_BEFORE in assumption and (doubt := doubt_of_roles(case)):
                 found = replace(found, why=f"{found.why}; against it: {doubt}")
-            if _UNPUBLISHED in assumption and (others := case.signed_beside):
+            if UNPUBLISHED in assumption and (others := case.signed_beside):
                 found = _contradicted(found, f"{', '.join(others)}: signed, with the same columns")
             yield found
         if not said:
