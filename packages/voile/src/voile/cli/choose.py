@@ -19,14 +19,12 @@ if TYPE_CHECKING:
     from voile.policy import paragraph as policy_paragraph
     from voile.policy import stated as policy_stated
     from voile.policy.choosing import Choice, TriedPlan
-    from voile.schema import plan as schema_plan
     from voile.study import record as study_record
     from voile.study import verdict as study_verdict
 else:
     choosing = on_demand("voile.policy.choosing")
     policy_paragraph = on_demand("voile.policy.paragraph")
     policy_stated = on_demand("voile.policy.stated")
-    schema_plan = on_demand("voile.schema.plan")
     study_record = on_demand("voile.study.record")
     study_verdict = on_demand("voile.study.verdict")
 
@@ -97,10 +95,10 @@ def _choose_command(
     terms = choosing.PlanSearch(effort, targets, seed, engine, weight, sample)
     with progress() as stage:
         choice = choosing.Choice.of_policy(source, Path(plan), stated, terms, stage)
-    if asked := len(schema_plan.open_questions(Path(plan).read_text(encoding="utf-8"))):
+    if asked := choice.stated.plan.questions_open:
         say(
-            f"voile: {plan}: {asked} {'question is' if asked == 1 else 'questions are'} open, and "
-            "nothing is published until each is answered, which may change what was chosen here."
+            f"voile: {plan}: {asked}, and nothing is published until each is answered, which may "
+            "change what was chosen here."
         )
     if as_json:
         print_json(_document(choice))
