@@ -293,6 +293,8 @@ def test_the_command_prints_the_choice_and_ends_with_3_where_there_is_none(tmp_p
     assert done.stdout.startswith("PRIVATE")
     assert "The least change that meets EMA: policy 0070: k = " in done.stdout
     assert "El Emam and Malin" in done.stdout
+    assert 'by = "ROLE, knowing that ' in done.stdout
+    assert "can be accepted, and not confirmed" in done.stdout
     document = json.loads(voile(*call, "--json").stdout)
     assert document["found"] in {one["change"] for one in document["plans"] if one["meets"]}
     strict = tmp_path / "strict.toml"

@@ -19,7 +19,7 @@ from voile.recognisers.values import ColumnLook, share_of
 from voile.schema.names import meaning_of
 from voile.schema.persons import Occurrences, refuse_repeating
 from voile.schema.plan import open_questions, parse_plan
-from voile.table.profile import Inspected
+from voile.table.profile import Inspected, is_usual_mark
 from voile_base.errors import PlanError
 
 ROWS = 400
@@ -616,3 +616,19 @@ def test_numbers_of_flats_are_addresses_beside_a_street_alone(tmp_path, name):
     beside = _proposal(tmp_path, {name: flats, "street": streets}).columns[0]
     assert beside.role == "identifier"
     assert _column(tmp_path, name, flats).role != "identifier"
+
+
+def test_not_stated_in_the_language_of_the_file_is_a_missing_value(tmp_path):
+    """Marks are "bd." and "не указано" wherever they stand; "brak", none, is an answer."""
+    places = ("Lublin", "Opole", "Sopot")
+    columns = {"miasto": (*places, "bd."), "город": (*places, "не указано")}
+    proposal = _proposal(tmp_path, {**columns, "nauka": ("brak", "studia", "liceum")})
+    missing = {one.name: one.details.profile.missing > 0 for one in proposal.columns}
+    assert missing == {"miasto": True, "город": True, "nauka": False}
+
+
+@pytest.mark.parametrize("text", ["#NV", "#DIV/0!", "нет данных", " NA "])
+def test_errors_of_a_spreadsheet_are_usual_marks_as_words_are(text):
+    """Who asks for one text is told the same as who looks at a column."""
+    assert is_usual_mark(text)
+    assert not is_usual_mark("#1")

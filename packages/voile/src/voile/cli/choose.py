@@ -223,6 +223,11 @@ def _findings(choice: Choice) -> Iterator[str]:
     for tie in choice.ties:
         yield f"Tied with it, the same risk and objective: {tie.change.text}."
     yield looked
+    yield (
+        "Whoever publishes one of them has looked at the rows: accept in assumptions.toml that "
+        "parameters were to be chosen without looking, with "
+        f'by = "ROLE, knowing that {_number(choice)} plans were tried".'
+    )
 
 
 def _document(choice: Choice) -> Json:

@@ -90,6 +90,10 @@ def _of_search(choice: Choice) -> Iterator[str]:
     best, policy = choice.nearest, choice.policy.policy
     number = len({one.change.text for one in choice.tried})
     yield f"It was chosen among {number} plans by the policy {policy.name!r} ({policy.source})."
+    yield (
+        "For that the records were looked at, which the promise takes to be otherwise: that "
+        "parameters were chosen without looking at them can be accepted, and not confirmed."
+    )
     if choice.sample is not None and not best.sampled:
         yield (
             f"They were tried on a sample of {choice.sample:,} records, drawn once at random; the "

@@ -131,6 +131,9 @@ _MARKS = (
     *("#NULL!", "\\N", "i.u."),
     *("k.A.", "k. A.", "K.A.", "keine Angabe", "n.d.", "n/d", "N/D", "NS/NC", "NSNC", "s/d", "S/D"),
     *("N.A.", "sin dato", "n.c.", "NC", "non réponse", "b.d.", "brak danych", "onb.", "e.t."),
+    *("bd.", "b/d", "b. d.", "nie podano", "neuvedeno", "neuvedené", "geen opgave", "ej angivet"),
+    *("ikke oppgitt", "uoplyst", "ei tietoa", "non indicato", "não informado", "belirtilmemiş"),
+    *("не указано", "нет данных", "не вказано"),
 )
 _PLAIN_MARKS = frozenset({*map(str.casefold, _MARKS), "missing", "<na>", "unknown", "*"})
 _ERROR = r"^#[\p{Lu}/]{2,12}[!?]$|^#\p{Lu}+/[\p{Lu}/0]+[!?]?$|^#(?:NV|YOK|NEDOSTUPNÝ|HIÁNYZIK)$"
@@ -295,7 +298,8 @@ def _different(column: pl.Series) -> pl.Series:
 
 def is_usual_mark(text: str) -> bool:
     """Whether a text stands for a missing value wherever it stands: blanks, ``NA`` and the like."""
-    return text.strip().casefold() in _PLAIN_MARKS or not text.strip()
+    plain = text.strip().casefold()
+    return not plain or plain in _PLAIN_MARKS or bool(pl.Series([text]).str.contains(_ERROR)[0])
 
 
 def _marks(column: pl.Series, layout: InputLayout) -> tuple[str, ...]:
