@@ -186,6 +186,43 @@ def test_the_only_sensitive_column_is_not_left_out_to_meet_a_policy() -> None:
     assert gone == [[], [("illness",)]]
 
 
+def test_a_column_by_which_others_find_a_person_becomes_a_quasi_identifier(tmp_path: Path) -> None:
+    """Also where it is the only sensitive one, which is never left out; a reader is told so."""
+    unmet = Ruling("re-identification", "nobody outside", passed=False, why="", value=1, limit=0.2)
+    unmet = replace(unmet, columns=("age", "illness"))
+    plan = parse_plan(tomllib.loads(PLAN))
+    asked = list(changes_for([unmet], PlanChange(), plan, ("age", "sex")))
+    assert PlanChange(grouped=("illness",)) in asked
+    assert all("illness" not in one.without for one in asked)
+    stated = StatedPlan.of(_plan(tmp_path))
+    roles = PlanChange(grouped=("illness",)).applied_to(stated).plan.roles
+    assert roles.quasi_identifiers == ("age", "town", "sex", "illness")
+    assert roles.sensitive == ()
+    assert "'illness'" in remedy_text(unmet, {"k": 5})
+
+
+@pytest.mark.slow
+def test_a_salary_that_an_employer_knows_is_grouped_where_a_policy_asks_it(tmp_path: Path) -> None:
+    """Each has a salary of their own: no k meets the limit, a plan that groups salaries does."""
+    rows = 90
+    frame = _people(6, rows).drop("illness").with_columns(salary=pl.int_range(rows) * 7 + 900)
+    text = (
+        PLAN.replace('["illness"]', '["salary"]')
+        + """
+[columns.salary]
+kind = "number"
+bounds = [900, 1600]
+intervals = { origin = 900, widths = [100, 350] }
+"""
+    )
+    policy = _policy('kind = "re-identification"\nfigure = "mean"\nmost = 0.2')
+    choice = Choice.of_policy(frame, _plan(tmp_path, text), policy, PlanSearch(seed=1))
+    assert choice.found is not None
+    assert choice.found.change.grouped == ("salary",)
+    assert choice.roles.sensitive == ()
+    assert "become quasi-identifiers for it: salary" in paragraph_of(choice)
+
+
 @pytest.mark.slow
 def test_a_plan_is_found_that_keeps_limits_of_risks_in_three_draws(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

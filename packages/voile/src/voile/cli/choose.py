@@ -210,7 +210,7 @@ def _findings(choice: Choice) -> Iterator[str]:
         yield f"{looked}{more}"
         return
     yield f"The least change that meets {choice.policy.policy.name}: {choice.found.change.text}."
-    roles = choice.stated.plan.roles
+    roles = choice.roles
     if beyond := policy_paragraph.found_by_others(choice.found, roles.quasi_identifiers):
         yield f"It is met for whoever knows the quasi-identifiers alone: {beyond}."
     if not roles.sensitive:
@@ -254,6 +254,7 @@ def _plan_document(tried: TriedPlan) -> dict[str, object]:
         "change": tried.change.text,
         "method": dict(tried.change.parameters),
         "without": list(tried.change.without),
+        "grouped": list(tried.change.grouped),
         "problem": tried.problem or None,
         "worst": tried.worst,
         "mean": tried.mean,

@@ -76,6 +76,7 @@ from voile.policy.stated import StatedPolicy
 from voile.publish.registry import METHODS
 from voile.release.release import Publication, Release
 from voile.schema.plan import Plan
+from voile.schema.roles import Roles
 from voile.study.evidence import EvidenceTerms, Instruments, gather
 from voile.study.frontier import FrontierRisk
 from voile.study.original import Original
@@ -225,6 +226,11 @@ class Choice:
         return _nearest(self.tried)
 
     @property
+    def roles(self) -> Roles:
+        """Those of the nearest plan."""
+        return self.nearest.change.roles_of(self.stated.plan.roles)
+
+    @property
     def ties(self) -> tuple[TriedPlan, ...]:
         """Other plans that are as good as the one found."""
         best = self.found
@@ -329,7 +335,8 @@ def _order(tried: TriedPlan) -> tuple[float, float, int]:
     """By loss; then by rows left out, then by how much was changed."""
     loss = inf if tried.objective is None else tried.objective
     left = inf if tried.left_out is None else tried.left_out
-    return loss, left, len(tried.change.parameters) + 2 * len(tried.change.without)
+    change = tried.change
+    return loss, left, len(change.parameters) + 2 * len((*change.without, *change.grouped))
 
 
 @dataclass(eq=False)
@@ -592,10 +599,14 @@ class _Made:
 
 
 def _with_columns(loss: float | None, change: PlanChange, plan: Plan) -> float | None:
-    """A mean loss of quasi-identifiers, where columns that are left out are lost altogether."""
+    """A mean loss of quasi-identifiers, where columns that are left out are lost altogether.
+
+    ``loss`` is over those of the changed plan, to which it may have added some.
+    """
     if loss is None:
         return None
     every = plan.roles.quasi_identifiers
+    every = tuple(dict.fromkeys((*every, *change.grouped)))
     left = sum(name not in change.without for name in every)
     gone = len(change.without)
     others = sum(name not in every for name in change.without)
@@ -614,7 +625,8 @@ _COUNTED = ("prosecutor", "journalist")
 def _shares_rulings(judged: TriedPlan, tried: TriedPlan) -> bool:
     """Whether a plan that was judged gives the same release of the same columns."""
     same = judged.fingerprint == tried.fingerprint != ""
-    return same and judged.rulings is not None and judged.change.without == tried.change.without
+    moved = [(one.change.without, one.change.grouped) for one in (judged, tried)]
+    return same and judged.rulings is not None and moved[0] == moved[1]
 
 
 def _method(plan: Plan) -> str:

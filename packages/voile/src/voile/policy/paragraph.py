@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from voile.policy.choosing import Choice, TriedPlan
-from voile.schema.plan import Plan
 from voile.study.plans import json_value, single_release
 from voile.study.record import rates_of
 from voile.study.verdict import THRESHOLDS
@@ -43,20 +42,22 @@ def _sentences(choice: Choice) -> Iterator[str]:
         )
     if best.change.without:
         yield f"Columns left out for it: {', '.join(best.change.without)}."
-    yield from _of_risks(best, plan)
+    if best.change.grouped:
+        yield f"Columns that become quasi-identifiers for it: {', '.join(best.change.grouped)}."
+    yield from _of_risks(best, choice.roles.quasi_identifiers)
     yield (
         f"Information loss is {_percent(best.information_loss)} (non-uniform entropy of the "
         "quasi-identifiers that are published), from 0 % (the original) to 100 % (nothing), and "
         f"{_percent(best.left_out)} of the records are left out."
     )
     yield from _of_search(choice)
-    others = () if best.others else dict.fromkeys((*plan.roles.sensitive, *plan.roles.keep))
+    others = () if best.others else dict.fromkeys((*choice.roles.sensitive, *choice.roles.keep))
     known = ", ".join(others)
     more = f", such as {known}, which may single out a person for certain" if known else ""
     yield f"Not counted here: what recipients may know besides{more}, and what humans are asked."
 
 
-def _of_risks(best: TriedPlan, plan: Plan) -> Iterator[str]:
+def _of_risks(best: TriedPlan, quasi_identifiers: Sequence[str]) -> Iterator[str]:
     """How surely persons are found, and what is learned of them."""
     yield (
         f"The re-identification risk of the person who is worst off is {_percent(best.worst)}, and "
@@ -74,7 +75,7 @@ def _of_risks(best: TriedPlan, plan: Plan) -> Iterator[str]:
             f"That is 1 in {1 / best.worst:,.4g}, and keeps the threshold of {min(kept)} "
             f"({THRESHOLDS[min(kept)]}; El Emam and Malin, 2015)."
         )
-    if beyond := found_by_others(best, plan.roles.quasi_identifiers):
+    if beyond := found_by_others(best, quasi_identifiers):
         yield f"That does not hold for those who know more: {beyond}."
     for attack in best.sensitive:
         if (rates := rates_of(attack)) is not None:
@@ -90,10 +91,6 @@ def _of_search(choice: Choice) -> Iterator[str]:
     best, policy = choice.nearest, choice.policy.policy
     number = len({one.change.text for one in choice.tried})
     yield f"It was chosen among {number} plans by the policy {policy.name!r} ({policy.source})."
-    yield (
-        "For that the records were looked at, which the promise takes to be otherwise: that "
-        "parameters were chosen without looking at them can be accepted, and not confirmed."
-    )
     if choice.sample is not None and not best.sampled:
         yield (
             f"They were tried on a sample of {choice.sample:,} records, drawn once at random; the "
@@ -101,6 +98,10 @@ def _of_search(choice: Choice) -> Iterator[str]:
         )
     elif choice.sample is not None:
         yield f"The figures above are those of a sample of {choice.sample:,} records."
+    yield (
+        "For that the records were looked at: that parameters were chosen without looking, as the "
+        "promise takes for granted, can be accepted, and not confirmed."
+    )
     if choice.found is None:
         kinds = ", ".join(dict.fromkeys(f"{one.asks}" for one in best.unmet))
         yield f"None of them meets the policy; this one, which is the nearest, fails: {kinds}."

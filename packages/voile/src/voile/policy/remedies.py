@@ -23,6 +23,7 @@ from voile.policy.ruling import CONFIRMED, Ruling
 from voile.policy.stated import StatedPolicy
 from voile.publish.registry import METHODS
 from voile.schema.plan import Plan
+from voile.schema.roles import Roles
 from voile.study.plans import StatedPlan, single_release
 from voile.study.verdict import ATTRIBUTE, FIRST_T, IDENTIFICATION, exact_limit, halved
 from voile_base.ondemand import dataclass
@@ -61,11 +62,14 @@ class PlanChange:
     """Keys of [method]."""
     without: tuple[str, ...] = ()
     """Columns that are left out."""
+    grouped: tuple[str, ...] = ()
+    """Columns that become quasi-identifiers, and are nothing else any more."""
 
     @property
     def text(self) -> str:
         """In the words of a plan: "k = 12, without column 'zip'"."""
         keys = [f"{key} = {_in_toml(value)}" for key, value in self.parameters.items()]
+        keys += [f"{name!r} a quasi-identifier" for name in self.grouped]
         return ", ".join([*keys, *(f"without column {name!r}" for name in self.without)]) or (
             "the plan as it is"
         )
@@ -73,7 +77,9 @@ class PlanChange:
     def and_also(self, other: PlanChange) -> PlanChange:
         """Both changes, the other's parameters in the place of these."""
         without = dict.fromkeys((*self.without, *other.without))
-        return PlanChange({**self.parameters, **other.parameters}, tuple(without))
+        grouped = dict.fromkeys((*self.grouped, *other.grouped))
+        kept = tuple(name for name in grouped if name not in without)
+        return PlanChange({**self.parameters, **other.parameters}, tuple(without), kept)
 
     def of_plan(self, given: Document) -> PlanChange:
         """Without what a plan with these parameters says already, which is no change."""
@@ -83,24 +89,24 @@ class PlanChange:
     def applied_to(self, stated: StatedPlan) -> StatedPlan:
         """The plan with the change, as a single release of no account."""
         plan = single_release(stated.plan)
-        assert plan.method is not None
-        roles = plan.roles
-        plan = replace(
-            plan,
-            roles=replace(
-                roles,
-                quasi_identifiers=self._left(roles.quasi_identifiers),
-                sensitive=self._left(roles.sensitive),
-                keep=self._left(roles.keep),
-                keep_unique=self._left(roles.keep_unique),
-                ranking=self._left(roles.ranking),
-            ),
-        )
+        plan = replace(plan, roles=self.roles_of(plan.roles))
         changed = replace(stated, plan=plan)
         return changed.with_parameters(self.text, {**parameters_of(plan), **self.parameters})
 
+    def roles_of(self, roles: Roles) -> Roles:
+        """The roles of the changed plan."""
+        return replace(
+            roles,
+            quasi_identifiers=(*self._left(roles.quasi_identifiers), *self.grouped),
+            sensitive=self._left(roles.sensitive),
+            keep=self._left(roles.keep),
+            keep_unique=self._left(roles.keep_unique),
+            ranking=self._left(roles.ranking),
+        )
+
     def _left(self, names: Sequence[str]) -> tuple[str, ...]:
-        return tuple(name for name in names if name not in self.without)
+        moved = {*self.without, *self.grouped}
+        return tuple(name for name in names if name not in moved)
 
 
 def _in_toml(value: object) -> str:
@@ -159,11 +165,14 @@ def changes_for(
 
     ``columns`` are quasi-identifiers, in the order in which they may be left out.  The only
     sensitive column, for which the table is published, is never left out.  Columns that single
-    people out whatever their groups are stay out of every further plan.
+    people out whatever their groups are, and those by which others find them who know more, become
+    quasi-identifiers, or are left out; the former stay out of every further plan.
     """
     sensitive = [name for name in plan.roles.sensitive if name not in made.without]
     shown = [name for name in plan.roles.published if name not in made.without]
     unhidden = dict.fromkeys(name for one in unmet for name in one.unhidden if name in shown)
+    if free := tuple(name for name in unhidden if name in _ungrouped(plan, made)):
+        yield made.and_also(PlanChange(grouped=free))
     if unhidden and [*unhidden] != sensitive:
         made = made.and_also(PlanChange(without=(*unhidden,)))
         yield made
@@ -172,11 +181,21 @@ def changes_for(
         for change in remedies(ruling, {**parameters_of(plan), **made.parameters}):
             if set(change.parameters) <= _keys_of(plan):
                 yield made.and_also(change)
-        for name in _named_in(ruling, shown):
+        named = _named_in(ruling, [name for name in shown if name not in made.without])
+        beyond = tuple(name for name in named if name in _ungrouped(plan, made))
+        if beyond and ruling.kind == "re-identification":
+            yield made.and_also(PlanChange(grouped=beyond))
+        for name in named:
             if [name] != sensitive:
                 yield made.and_also(PlanChange(without=(name,)))
     if len(left) > 1 and any(one.kind in _OF_COLUMNS for one in unmet):
         yield made.and_also(PlanChange(without=(left[0],)))
+
+
+def _ungrouped(plan: Plan, made: PlanChange) -> frozenset[str]:
+    """The published columns that no group hides."""
+    roles = plan.roles
+    return frozenset(roles.published) - {*roles.quasi_identifiers, *made.grouped}
 
 
 def _keys_of(plan: Plan) -> frozenset[str]:
@@ -312,6 +331,12 @@ def remedy_text(ruling: Ruling, parameters: Document | None, *, later: bool = Fa
         for change in remedies(ruling, parameters)
         if "series" not in parameters or not _OUTSIDE_SERIES & set(change.parameters)
     ]
+    if not found and ruling.kind == "re-identification" and ruling.columns:
+        known = ", ".join(map(repr, ruling.columns))
+        return (
+            f"give the role quasi-identifier to those of {known} that have it not, or leave them "
+            "out; voile choose tells whether it is enough"
+        )
     if not found:
         return "no parameter of this method meets it; choose another method, or leave columns out"
     told = " or ".join(one.text for one in found)

@@ -241,4 +241,5 @@ class ReIdentified(PolicyCriterion):
         if self.figure == "worst":
             value = low = 1.0 if worst is None else worst
             high = value if main["low"] == main["high"] else 1.0  # others were not looked at
-        return MeasuredFigure(value, low, high, why, notes=tuple(risk["notes"]))
+        known = tuple(risk["of"].partition(": ")[2].split(", "))
+        return MeasuredFigure(value, low, high, why, notes=tuple(risk["notes"]), columns=known)
