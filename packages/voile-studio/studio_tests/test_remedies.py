@@ -214,7 +214,7 @@ def test_the_least_change_that_meets_a_policy_is_searched_and_taken(tmp_path: Pa
 
 
 @pytest.mark.slow
-def test_a_change_that_leaves_out_a_column_is_taken_with_it(tmp_path: Path) -> None:
+def test_a_change_that_leaves_out_or_groups_a_column_is_taken_with_it(tmp_path: Path) -> None:
     """It goes into the plan of the release, whatever the plan says now; so does the nearest one."""
     (tmp_path / "people.csv").write_text("age,sex\n30,f\n31,m\n")
     visitor = Visitor(tmp_path)
@@ -239,6 +239,13 @@ def test_a_change_that_leaves_out_a_column_is_taken_with_it(tmp_path: Path) -> N
     assert looks(project) == 2  # a plan that a search has tried is one that was looked at
     visitor.post("/p/people/undo")
     assert "k = 11" not in project.plan.read_text()
+    grouped = {**plans[0], "change": "'sex' a quasi-identifier", "without": [], "grouped": ["sex"]}
+    told = STUDY.replace('["age", "sex"]', '["age"]').replace("illness", "sex")
+    (project.folder / "release-001.toml").write_text(told)
+    project.jobs.record("choose-001", ["choose"], "ema", {**document, "plans": [grouped]})
+    visitor.post("/p/people/releases/001/take", plan=grouped["change"])
+    roles = tomllib.loads(project.plan.read_text())["roles"]
+    assert (roles["quasi_identifiers"], roles.get("sensitive", [])) == (["age", "sex"], [])
 
 
 def test_a_decimal_comma_is_not_taken_for_two_numbers() -> None:

@@ -90,6 +90,14 @@ def _with_changes(text: str, path: Path, parameters: Mapping[str, object]) -> st
     return with_method(text, plan.method.name, {**plan.method.parameters, **parameters})
 
 
+def _with_roles(text: str, tried: Document) -> str:
+    """The text of a plan without the columns that a tried plan left out, and with those grouped."""
+    for role, columns in (("", tried["without"]), ("quasi_identifiers", tried.get("grouped"))):
+        if columns:
+            text = with_role(text, columns, role)
+    return text
+
+
 def remedy_routes(pages: Pages) -> APIRouter:
     """The addresses of what follows from criteria that a release misses."""
     router = APIRouter(prefix="/p/{name}/releases/{release}")
@@ -137,9 +145,7 @@ def remedy_routes(pages: Pages) -> APIRouter:
             text = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError):
             raise RefusedError(_NO_PLAN) from None
-        text = _with_changes(text, path, taken["method"])
-        if taken["without"]:
-            text = with_role(text, taken["without"], "")
+        text = _with_roles(_with_changes(text, path, taken["method"]), taken)
         project.keep_plan(text, "change that was searched")
         return pages.to(project, "sign")
 
