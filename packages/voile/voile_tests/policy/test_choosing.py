@@ -201,6 +201,18 @@ def test_a_column_by_which_others_find_a_person_becomes_a_quasi_identifier(tmp_p
     assert "'illness'" in remedy_text(unmet, {"k": 5})
 
 
+def test_what_is_asked_of_sensitive_columns_goes_with_the_last_of_them(tmp_path: Path) -> None:
+    """People are singled out by several columns together: all are grouped, and l has no meaning."""
+    unmet = Ruling("risk", "singling out", passed=False, why="", value=1, limit=0.1)
+    unmet = replace(unmet, subject="singling out", columns=("predicates of several columns",))
+    stated = StatedPlan.of(_plan(tmp_path, PLAN + "l = 2\n"))
+    first, *_ = changes_for([unmet], PlanChange({"k": 5}), stated.plan, ())
+    assert first.text == "k = 5, without l, 'illness' a quasi-identifier"
+    method = first.applied_to(stated).plan.method
+    assert method is not None
+    assert (method.parameters["k"], "l" in method.parameters) == (5, False)
+
+
 @pytest.mark.slow
 def test_a_salary_that_an_employer_knows_is_grouped_where_a_policy_asks_it(tmp_path: Path) -> None:
     """Each has a salary of their own: no k meets the limit, a plan that groups salaries does."""

@@ -83,11 +83,13 @@ def changes_of(project: Project, rulings: Sequence[Document]) -> dict[str, objec
 
 
 def _with_changes(text: str, path: Path, parameters: Mapping[str, object]) -> str:
-    """The text of a plan, which stands at a path, with other parameters of its method."""
+    """The text of a plan, which stands at a path, with other parameters; one of None goes."""
     plan = plan_of(path)
     if plan is None or plan.method is None:
         raise RefusedError(_NO_PLAN)
-    return with_method(text, plan.method.name, {**plan.method.parameters, **parameters})
+    said = {**plan.method.parameters, **parameters}
+    kept = {key: value for key, value in said.items() if value is not None}
+    return with_method(text, plan.method.name, kept)
 
 
 def _with_roles(text: str, tried: Document) -> str:

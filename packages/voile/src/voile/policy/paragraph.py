@@ -32,7 +32,7 @@ def _sentences(choice: Choice) -> Iterator[str]:
     plan = single_release(choice.stated.plan)
     assert plan.method is not None, "a stated plan has a method"
     name = plan.method.name
-    settings = json_value({**plan.method.parameters, **best.change.parameters})
+    settings = json_value(best.change.parameters_upon(plan.method.parameters))
     said = ", ".join(f"{key} = {value}" for key, value in settings.items() if key != "criteria")
     yield f"The table of {choice.rows:,} records is to be published by {name} ({said})."
     if choice.series is not None:

@@ -19,7 +19,7 @@ from decimal import Decimal
 from math import ceil
 
 from voile.policy.criteria.measured import AttackRate
-from voile.policy.ruling import CONFIRMED, Ruling
+from voile.policy.ruling import CONFIRMED, SINGLING_OUT, Ruling
 from voile.policy.stated import StatedPolicy
 from voile.publish.registry import METHODS
 from voile.schema.plan import Plan
@@ -47,6 +47,8 @@ HUMAN = CONFIRMED | {"publishable"}
 """Kinds of criteria that no plan meets or fails: humans confirm them, or the release to come."""
 _OF_COLUMNS = frozenset({"risk", "attack", "re-identification"})
 """Kinds of criteria for which fewer columns may do."""
+_OF_SENSITIVE = ("l", "t")
+"""Parameters that are about sensitive columns."""
 _LADDER = (3, 5, 11, 20)
 _BUDGETS = (0.5, 0.25, 0.1)
 """Shares of epsilon that are tried."""
@@ -59,7 +61,7 @@ class PlanChange:
     """What a tried plan says otherwise than the plan it was made of."""
 
     parameters: Document = field(default_factory=dict)
-    """Keys of [method]."""
+    """Keys of [method]; one with None goes."""
     without: tuple[str, ...] = ()
     """Columns that are left out."""
     grouped: tuple[str, ...] = ()
@@ -68,7 +70,9 @@ class PlanChange:
     @property
     def text(self) -> str:
         """In the words of a plan: "k = 12, without column 'zip'"."""
-        keys = [f"{key} = {_in_toml(value)}" for key, value in self.parameters.items()]
+        said = self.parameters.items()
+        keys = [f"{key} = {_in_toml(value)}" for key, value in said if value is not None]
+        keys += [f"without {key}" for key, value in said if value is None]
         keys += [f"{name!r} a quasi-identifier" for name in self.grouped]
         return ", ".join([*keys, *(f"without column {name!r}" for name in self.without)]) or (
             "the plan as it is"
@@ -91,7 +95,12 @@ class PlanChange:
         plan = single_release(stated.plan)
         plan = replace(plan, roles=self.roles_of(plan.roles))
         changed = replace(stated, plan=plan)
-        return changed.with_parameters(self.text, {**parameters_of(plan), **self.parameters})
+        return changed.with_parameters(self.text, self.parameters_upon(parameters_of(plan)))
+
+    def parameters_upon(self, given: Document) -> Document:
+        """The parameters of the method of a plan with these, once it is changed."""
+        both = {**given, **self.parameters}
+        return {key: value for key, value in both.items() if value is not None}
 
     def roles_of(self, roles: Roles) -> Roles:
         """The roles of the changed plan."""
@@ -172,19 +181,20 @@ def changes_for(
     shown = [name for name in plan.roles.published if name not in made.without]
     unhidden = dict.fromkeys(name for one in unmet for name in one.unhidden if name in shown)
     if free := tuple(name for name in unhidden if name in _ungrouped(plan, made)):
-        yield made.and_also(PlanChange(grouped=free))
+        yield _grouping(free, made, plan)
     if unhidden and [*unhidden] != sensitive:
         made = made.and_also(PlanChange(without=(*unhidden,)))
         yield made
     left = [name for name in columns if name not in made.without]
     for ruling in unmet:
-        for change in remedies(ruling, {**parameters_of(plan), **made.parameters}):
+        named = _named_in(ruling, [name for name in shown if name not in made.without])
+        known = {"re-identification": named, SINGLING_OUT: shown}
+        reach = known.get(ruling.subject, known.get(ruling.kind, ()))
+        if free := tuple(name for name in reach if name in _ungrouped(plan, made)):
+            yield _grouping(free, made, plan)
+        for change in remedies(ruling, made.parameters_upon(parameters_of(plan))):
             if set(change.parameters) <= _keys_of(plan):
                 yield made.and_also(change)
-        named = _named_in(ruling, [name for name in shown if name not in made.without])
-        beyond = tuple(name for name in named if name in _ungrouped(plan, made))
-        if beyond and ruling.kind == "re-identification":
-            yield made.and_also(PlanChange(grouped=beyond))
         for name in named:
             if [name] != sensitive:
                 yield made.and_also(PlanChange(without=(name,)))
@@ -193,9 +203,18 @@ def changes_for(
 
 
 def _ungrouped(plan: Plan, made: PlanChange) -> frozenset[str]:
-    """The published columns that no group hides."""
+    """The published columns that no group hides, and that a plan may group."""
     roles = plan.roles
-    return frozenset(roles.published) - {*roles.quasi_identifiers, *made.grouped}
+    others = {*roles.quasi_identifiers, roles.weight, *made.grouped, *made.without}
+    return frozenset(roles.published) - others
+
+
+def _grouping(columns: tuple[str, ...], made: PlanChange, plan: Plan) -> PlanChange:
+    """The change with some columns grouped; without what is asked of sensitive ones, if none is."""
+    change = made.and_also(PlanChange(grouped=columns))
+    given = change.parameters_upon(parameters_of(plan))
+    gone = {key: None for key in _OF_SENSITIVE if key in given}
+    return change if change.roles_of(plan.roles).sensitive else change.and_also(PlanChange(gone))
 
 
 def _keys_of(plan: Plan) -> frozenset[str]:
@@ -349,7 +368,7 @@ def untried_text(ruling: Ruling, made: PlanChange, given: Document, tried: Colle
     ``made`` are the changes of that plan to one with the parameters ``given``; ``tried`` holds the
     texts of all changes that were.
     """
-    now = {**given, **made.parameters}
+    now = made.parameters_upon(given)
     changes = [made.and_also(one).of_plan(given).text for one in remedies(ruling, now)]
     if not changes or _is_too_wide(ruling):
         return remedy_text(ruling, now)
