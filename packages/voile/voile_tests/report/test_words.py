@@ -131,6 +131,8 @@ def test_small_words():
     assert times(105.2) == "105 times"
     assert times(None) == "\N{EN DASH}"
     assert spoken("background-knowledge") == "Background knowledge"
+    assert spoken("dp-synthesis") == "DP synthesis"
+    assert spoken("ke-anonymity") == "(k,e)-anonymity"
 
 
 @pytest.mark.parametrize("text", ["0.1", 0.1, Decimal("0.1")])

@@ -177,9 +177,16 @@ def listed(names: Sequence[str], most: int = 6, comma: str = ", ") -> str:
 
 
 def spoken(name: str) -> str:
-    """The name of an attack, a measure or a key as a reader sees it: "Row tracing"."""
+    """The name of an attack, a measure, a method or a key as a reader sees it: "Row tracing"."""
     words = printable(name).replace("-", " ").replace("_", " ").strip()
+    first, _, rest = words.partition(" ")
+    if rest and first in _WRITTEN:
+        return f"{_WRITTEN[first]}{rest}"
     return words[:1].upper() + words[1:]
+
+
+_WRITTEN = {"dp": "DP ", "ke": "(k,e)-", "m": "M-"}
+"""What a name begins with in letters, as the field writes it."""
 
 
 def value_text(value: object) -> str:
