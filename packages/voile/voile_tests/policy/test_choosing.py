@@ -184,6 +184,8 @@ def test_the_only_sensitive_column_is_not_left_out_to_meet_a_policy() -> None:
         for one in (plan, two)
     ]
     assert gone == [[], [("illness",)]]
+    grouped = PlanChange(grouped=("cost",))  # no sensitive column any more
+    assert not any(change.without for change in changes_for([unmet], grouped, two, ()))
 
 
 def test_a_column_by_which_others_find_a_person_becomes_a_quasi_identifier(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from typing import Annotated
 from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
+from voile.policy.remedies import PlanChange
 from voile.proposal.editing import with_method, with_role
 from voile_base.errors import InputError, RefusedError
 from voile_base.values import Document
@@ -87,8 +88,7 @@ def _with_changes(text: str, path: Path, parameters: Mapping[str, object]) -> st
     plan = plan_of(path)
     if plan is None or plan.method is None:
         raise RefusedError(_NO_PLAN)
-    said = {**plan.method.parameters, **parameters}
-    kept = {key: value for key, value in said.items() if value is not None}
+    kept = PlanChange(parameters).parameters_upon(plan.method.parameters)
     return with_method(text, plan.method.name, kept)
 
 

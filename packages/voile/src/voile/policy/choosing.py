@@ -428,7 +428,7 @@ class _Trial:
 
     def _has_small_k(self, tried: TriedPlan) -> bool:
         """Whether a plan promises smaller groups than the policy asks for."""
-        k = {**parameters_of(self.stated.plan), **tried.change.parameters}.get("k")
+        k = tried.change.parameters_upon(parameters_of(self.stated.plan)).get("k")
         return isinstance(k, int) and k < least_k(self.policy)
 
     def _may_be_better(self, tried: TriedPlan) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from voile.policy.choosing import Choice, TriedPlan
 from voile.study.plans import json_value, single_release
-from voile.study.record import rates_of
+from voile.study.record import known_columns, rates_of
 from voile.study.verdict import THRESHOLDS
 
 __all__ = ["found_by_others", "paragraph_of"]
@@ -128,7 +128,7 @@ def found_by_others(best: TriedPlan, quasi_identifiers: Sequence[str]) -> str:
     beyond = [
         (one, [name for name in known if name not in quasi_identifiers])
         for one in others
-        for known in [one["of"].partition(": ")[2].split(", ")]
+        for known in [known_columns(one)]
         if (one.get("worst") or 0) > (least or 0)
     ]
     beyond = [(one, names) for one, names in beyond if names]

@@ -177,44 +177,48 @@ def changes_for(
     people out whatever their groups are, and those by which others find them who know more, become
     quasi-identifiers, or are left out; the former stay out of every further plan.
     """
-    sensitive = [name for name in plan.roles.sensitive if name not in made.without]
-    shown = [name for name in plan.roles.published if name not in made.without]
+    shown = made.roles_of(plan.roles).published
     unhidden = dict.fromkeys(name for one in unmet for name in one.unhidden if name in shown)
-    if free := tuple(name for name in unhidden if name in _ungrouped(plan, made)):
-        yield _grouping(free, made, plan)
-    if unhidden and [*unhidden] != sensitive:
+    yield from _grouping(unhidden, made, plan)
+    if unhidden and not _is_all_that_is_sensitive(unhidden, made, plan):
         made = made.and_also(PlanChange(without=(*unhidden,)))
         yield made
+    shown = made.roles_of(plan.roles).published
     left = [name for name in columns if name not in made.without]
     for ruling in unmet:
-        named = _named_in(ruling, [name for name in shown if name not in made.without])
-        known = {"re-identification": named, SINGLING_OUT: shown}
-        reach = known.get(ruling.subject, known.get(ruling.kind, ()))
-        if free := tuple(name for name in reach if name in _ungrouped(plan, made)):
-            yield _grouping(free, made, plan)
+        named = _named_in(ruling, shown)
+        if ruling.subject == SINGLING_OUT:
+            yield from _grouping(shown, made, plan)
+        elif ruling.kind == "re-identification":
+            yield from _grouping(named, made, plan)
         for change in remedies(ruling, made.parameters_upon(parameters_of(plan))):
             if set(change.parameters) <= _keys_of(plan):
                 yield made.and_also(change)
         for name in named:
-            if [name] != sensitive:
+            if not _is_all_that_is_sensitive([name], made, plan):
                 yield made.and_also(PlanChange(without=(name,)))
     if len(left) > 1 and any(one.kind in _OF_COLUMNS for one in unmet):
         yield made.and_also(PlanChange(without=(left[0],)))
 
 
-def _ungrouped(plan: Plan, made: PlanChange) -> frozenset[str]:
-    """The published columns that no group hides, and that a plan may group."""
-    roles = plan.roles
-    others = {*roles.quasi_identifiers, roles.weight, *made.grouped, *made.without}
-    return frozenset(roles.published) - others
+def _is_all_that_is_sensitive(columns: Collection[str], made: PlanChange, plan: Plan) -> bool:
+    """Whether a changed plan has these sensitive columns and no others."""
+    return set(columns) == set(made.roles_of(plan.roles).sensitive)
 
 
-def _grouping(columns: tuple[str, ...], made: PlanChange, plan: Plan) -> PlanChange:
-    """The change with some columns grouped; without what is asked of sensitive ones, if none is."""
-    change = made.and_also(PlanChange(grouped=columns))
+def _grouping(names: Collection[str], made: PlanChange, plan: Plan) -> Iterator[PlanChange]:
+    """The change with those grouped that no group hides; none where all are, or weigh rows.
+
+    What is asked of sensitive columns goes where none is left.
+    """
+    roles = made.roles_of(plan.roles)
+    free = tuple(one for one in names if one not in {*roles.quasi_identifiers, roles.weight})
+    if not free:
+        return
+    change = made.and_also(PlanChange(grouped=free))
     given = change.parameters_upon(parameters_of(plan))
     gone = {key: None for key in _OF_SENSITIVE if key in given}
-    return change if change.roles_of(plan.roles).sensitive else change.and_also(PlanChange(gone))
+    yield change if change.roles_of(plan.roles).sensitive else change.and_also(PlanChange(gone))
 
 
 def _keys_of(plan: Plan) -> frozenset[str]:

@@ -26,6 +26,7 @@ from voile.study.record import (
     RiskDocument,
     StudyRecord,
     as_number,
+    known_columns,
     rates_of,
 )
 from voile.study.verdict import THRESHOLDS, exact_limit, met_thresholds
@@ -383,11 +384,11 @@ class ReidentificationRisk:
         )
         mean += "that fit, for the quasi-identifiers alone"
         if self.beyond:
-            known = listed([printable(one) for one in _known(self.beyond)])
+            known = listed([printable(one) for one in known_columns(self.beyond)])
             worst += f"; {percent(self.beyond.get('worst'))} for one who knows {known}"
             worst += f" ({self.where})"
         if self.beyond_mean:
-            known = listed([printable(one) for one in _known(self.beyond_mean)])
+            known = listed([printable(one) for one in known_columns(self.beyond_mean)])
             share = percent(self.beyond_mean["main"]["value"])
             mean += f"; {share} for one who knows {known} ({self.where})"
         untold = "" if self.is_counted else " What other published columns add was not counted."
@@ -425,7 +426,7 @@ def reidentified(record: StudyRecord | AuditRecord) -> ReidentificationRisk | No
         quasi = set(record.plan.get("roles", {}).get("quasi_identifiers", ()))
         in_series = "classes" in (record.release["method"].get("decision") or {})
     # Who knows some quasi-identifiers finds nobody more surely than he who knows all of them.
-    counted = [one for one in all_counted if not quasi or set(_known(one)) - quasi]
+    counted = [one for one in all_counted if not quasi or set(known_columns(one)) - quasi]
     rehearsed = any(REHEARSED in one["notes"] for one in all_counted)
     file = "a rehearsal" if rehearsed else "the file"
     where = f"the most of all sets of columns that were looked at, counted on {file}"
@@ -446,12 +447,7 @@ def _most(
 ) -> RiskDocument | None:
     """The risk of the greatest figure beyond the least, of the fewest columns; None for none."""
     beyond = (one for one in risks if figure(one) > least)
-    return min(beyond, key=lambda one: (-figure(one), len(_known(one))), default=None)
-
-
-def _known(risk: RiskDocument) -> list[str]:
-    """The columns that an intruder knows."""
-    return risk["of"].partition(": ")[2].split(", ")
+    return min(beyond, key=lambda one: (-figure(one), len(known_columns(one))), default=None)
 
 
 _SHOWN = {

@@ -53,6 +53,7 @@ __all__ = [
     "StudyRecord",
     "TargetDocument",
     "as_number",
+    "known_columns",
     "rates_of",
 ]
 
@@ -188,6 +189,11 @@ class RiskDocument(TypedDict):
     these, the likeliest first.  Of re-identification: of some who are found with ``worst``."""
     worst: NotRequired[Share]
     """Of re-identification: the probability with which the worst-off target is found."""
+
+
+def known_columns(risk: RiskDocument) -> tuple[str, ...]:
+    """The columns that an intruder knows, of whom re-identification was counted."""
+    return tuple(risk["of"].partition(": ")[2].split(", "))
 
 
 @closed

@@ -34,7 +34,12 @@ from voile.audit.record import (
 from voile.policy.case import Case
 from voile.policy.criteria import PolicyCriterion, Share
 from voile.policy.ruling import SINGLING_OUT, MeasuredFigure, NotCounted, Ruling, Tick
-from voile.study.record import EstimateDocument, ExcessDocument, RiskDocument
+from voile.study.record import (
+    EstimateDocument,
+    ExcessDocument,
+    RiskDocument,
+    known_columns,
+)
 
 __all__ = ["CONTROL_VOID", "Copies", "ReIdentified", "ThreeRisks", "WorstOff"]
 
@@ -241,5 +246,5 @@ class ReIdentified(PolicyCriterion):
         if self.figure == "worst":
             value = low = 1.0 if worst is None else worst
             high = value if main["low"] == main["high"] else 1.0  # others were not looked at
-        known = tuple(risk["of"].partition(": ")[2].split(", "))
-        return MeasuredFigure(value, low, high, why, notes=tuple(risk["notes"]), columns=known)
+        notes = tuple(risk["notes"])
+        return MeasuredFigure(value, low, high, why, notes=notes, columns=known_columns(risk))
