@@ -676,9 +676,9 @@ def test_the_paragraph_says_what_was_chosen_and_what_is_known_of_it() -> None:
         "(non-uniform entropy of the quasi-identifiers that are published), from 0 % (the "
         "original) to 100 % (nothing), and 0 % of the records are left out. It was "
         "chosen among 2 plans by the policy 'p' (s). They were tried on a sample of 500 records, "
-        "drawn once at random; the figures above are those of all records. For that the "
-        "records were looked at: that parameters were chosen without looking, as the promise takes "
-        "for granted, can be accepted, and not confirmed. It meets every "
+        "drawn once at random; the figures above are those of all records. Trying "
+        "them is looking at the records, so that the assumption of the promise that parameters "
+        "were chosen without looking can be accepted, and not confirmed. It meets every "
         "criterion that a machine judges, with the least objective of those. Not counted "
         "here: what recipients may know besides, and what humans are asked."
     )

@@ -224,8 +224,8 @@ def _findings(choice: Choice) -> Iterator[str]:
         yield f"Tied with it, the same risk and objective: {tie.change.text}."
     yield looked
     yield (
-        "Whoever publishes one of them has looked at the rows: accept in assumptions.toml that "
-        "parameters were to be chosen without looking, with "
+        "Trying them is looking at the rows, so that the assumption of the promise that parameters "
+        "were chosen without looking does not hold: accept it in assumptions.toml with "
         f'by = "ROLE, knowing that {_number(choice)} plans were tried".'
     )
 

@@ -99,8 +99,8 @@ def _of_search(choice: Choice) -> Iterator[str]:
     elif choice.sample is not None:
         yield f"The figures above are those of a sample of {choice.sample:,} records."
     yield (
-        "For that the records were looked at: that parameters were chosen without looking, as the "
-        "promise takes for granted, can be accepted, and not confirmed."
+        "Trying them is looking at the records, so that the assumption of the promise that "
+        "parameters were chosen without looking can be accepted, and not confirmed."
     )
     if choice.found is None:
         kinds = ", ".join(dict.fromkeys(f"{one.asks}" for one in best.unmet))
