@@ -7,9 +7,14 @@ import polars as pl
 import pytest
 
 from voile.audit import sides
+from voile.audit.beside import JointCodes
+from voile.audit.drift import ComparedSides
+from voile.audit.foreign import as_release
+from voile.audit.recognition import recognise
 from voile.audit.sides import _shared_people
+from voile.release.reading import People
 from voile_testing.plugin import ROOT
-from voile_tests.audit.tables import people
+from voile_tests.audit.tables import marginals, people
 
 CENSUS = ROOT.parent / "shared" / "data" / "census"
 
@@ -101,3 +106,61 @@ def test_a_look_at_some_values_first_changes_no_verdict(
     monkeypatch.setattr(sides, "_LOOKED_AT", 1_500)
     monkeypatch.setattr(sides, "_TELLING", 100)
     assert _shared_people(own, control, ("id",)) == whole
+
+
+def _varied(own: pl.DataFrame, others: pl.DataFrame, seed: int = 1) -> pl.DataFrame:
+    """The same people, each with the value of somebody else in one column."""
+    column = np.random.default_rng(seed).integers(0, own.width, own.height)
+    return own.with_columns(
+        pl.when(pl.Series(column == at))
+        .then(others[name][: own.height])
+        .otherwise(name)
+        .alias(name)
+        for at, name in enumerate(own.columns)
+    )
+
+
+def _made(own: pl.DataFrame, copied: int) -> pl.DataFrame:
+    """Rows of nobody, and so many that are people's."""
+    return pl.concat([marginals(own, 4)[copied:], own[:copied].select(own.columns)])
+
+
+def _compared(released: pl.DataFrame, own: pl.DataFrame, control: pl.DataFrame) -> str | None:
+    foreign = as_release(released, recognise(released, People(own)), {})
+    return ComparedSides(JointCodes.of(foreign, [own, control], None)).made_with_control
+
+
+def test_a_few_copies_in_a_control_are_told() -> None:
+    """One row in thirty of a control that is a row of the original voids it, though 5 % are not."""
+    both = people(5_000, 5)
+    own, control = both[:2_500], both[2_500:]
+    assert _shared_people(own, control, ()) is None
+    found = _shared_people(own, pl.concat([control[80:], own[:80]]), ())
+    assert found is not None
+    assert "of the 2,500 rows of the control are rows of the original" in found
+
+
+def test_people_like_those_copied_are_told_in_a_control() -> None:
+    """A control that was given people who differ in a column from those copied hides nobody."""
+    both = people(5_000, 6)
+    own, control = both[:2_500], both[2_500:]
+    released = _made(own, 75)
+    assert _compared(released, own, control) is None
+    near = pl.concat([control[75:], _varied(own[:75], both[1_000:])])
+    found = _compared(released, own, near)
+    assert found is not None
+    assert "like rows of the original that the file shows" in found
+
+
+@pytest.mark.slow
+def test_true_controls_hold_no_people_like_those_copied() -> None:
+    """Of 60 files, of nobody or with a few or many people copied, none is voided.
+
+    The rule states .002 a file: more than one of 60 has a probability of .007.
+    """
+    wrong = 0
+    for seed in range(20):
+        both = people(3_000, 300 + seed)
+        own, control = both[:1_500], both[1_500:]
+        wrong += sum(_compared(_made(own, some), own, control) is not None for some in (0, 45, 450))
+    assert wrong <= 1

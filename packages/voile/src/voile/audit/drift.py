@@ -23,7 +23,9 @@ and nothing can be told beside it (``made_with_control``).  What chance has is t
 a file that was made without the control: by how many people of the control stand whole in it or
 share a row with another of them, for as many different rows as the file has.  The file may have
 ``TIMES`` as many, by a binomial distribution; half of ``ALARM`` is for all columns, half for the
-others together (Bonferroni).
+others together (Bonferroni).  Nor does a control hold people who were made like those whom the file
+copies, so that these stand out no more: rows that are alike but for a column, one of which stands
+whole in the file, are divided by chance between both sides (``AlikePairs``).
 
 Cost: a sort of the values of each column; a count of each pair of columns; a sort of the rows of
 all sides for each set of columns, up to ``_WORK`` rows.
@@ -42,7 +44,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from voile.audit.beside import CONTROL, ORIGINAL, JointCodes, JointColumn
-from voile.audit.excess import ALARM, TIMES
+from voile.audit.excess import ALARM, TIMES, AlikePairs
 from voile_base.ondemand import dataclass
 from voile_base.randomness import Draws, Randomness
 
@@ -64,6 +66,8 @@ near, for one number of nobody makes a column such, and without."""
 
 _RARE = 0.05
 """The share of the control that has a row by chance, up to which chance grows as rows do."""
+_COMPARED = 4
+"""Columns from which on people are looked for in the control who are like those in the file."""
 _WORK = 10_000_000
 """Rows that are compared in all but two columns."""
 
@@ -345,7 +349,8 @@ class ComparedSides:
         Both are asked of the same rows, which take as much memory as the sides.
         """
         rows = _WholeRows.of(self.beside)
-        return self._made_with_control(rows), self._copies_left_out(rows)
+        made = self._made_with_control(rows) or self._like_copies(rows)
+        return made, self._copies_left_out(rows)
 
     def _made_with_control(self, rows: _WholeRows) -> str | None:
         """That people of the control stand whole in the file more often than by chance."""
@@ -365,6 +370,24 @@ class ComparedSides:
                     "voids the comparison with it; give a control that its maker did not have"
                 )
         return None
+
+    def _like_copies(self, rows: _WholeRows) -> str | None:
+        """That the control has people like those whom the file shows, more often than by chance."""
+        size = sum(side.shape[1] for side in rows.people)
+        if len(rows.places) < _COMPARED or size * len(rows.places) > _WORK:
+            return None
+        columns = [*np.concatenate(rows.people, axis=1)]
+        file = np.unique(rows.totals[2])
+        shown = np.zeros(size, dtype=np.bool_)
+        shown[: rows.people[0].shape[1]] = _stand_in(rows.totals[0], file)
+        beyond, chance = AlikePairs.shared(columns, rows.people[0].shape[1], shown)
+        if chance >= ALARM:
+            return None
+        return (
+            f"some {beyond:,.0f} rows of the control are like rows of the original that the file "
+            "shows, in all columns or all but one, more than chance explains: that voids the "
+            "comparison with the control; give one of people who were not in the data"
+        )
 
     def _copies_left_out(self, rows: _WholeRows) -> str | None:
         """That people of whom too few columns are left stand whole in the file; None if not so."""

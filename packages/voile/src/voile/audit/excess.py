@@ -29,6 +29,15 @@ Wang and Cheng, "Privacy auditing synthetic data release through local likelihoo
 Gen-LRA; here with kernels for columns of all kinds, and with both sides as the reference).
 
 Cost: p n m for p people and n rows of m columns; columns of few combinations count as one.
+
+Whether a few rows of two files are the same people's, or nearly.  Of pairs of rows that alone are
+alike in all columns, or in all but one, chance divides a known share between the files.  Who puts
+copies of rows of one file into the other divides more of them, and chance makes few of rare values:
+so the rarest m are asked, m = 8, 11, 16, ..., by a binomial distribution (Bonferroni).  Files in
+which repeated rows were left out have no undivided pairs of all columns; those are asked there only
+where pairs of all but one column do not explain them.
+
+Cost: a sort of the rows for each column.
 """
 
 from __future__ import annotations
@@ -36,6 +45,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 from math import inf
 
 import numpy as np
@@ -54,6 +64,7 @@ __all__ = [
     "BY_LIKELIHOOD",
     "BY_NEARLY_WHOLE",
     "TIMES",
+    "AlikePairs",
     "Excess",
     "NearestRows",
 ]
@@ -237,6 +248,97 @@ def _by_ranks(own: Floats, other: Floats, share: float) -> float:
         law = np.concatenate((law, np.zeros(weight))) * (1 - share)
         law[weight:] += law[: len(law) - weight] * (share / (1 - share))
     return min(float(law[mine.sum() :].sum()), 1.0)
+
+
+_LEFT_OUT = 2
+"""Pairs of all columns for each of all but one, beyond which repeated rows are no explanation."""
+
+
+@dataclass(frozen=True)
+class AlikePairs:
+    """Pairs of rows of two files that alone are alike in some columns, by the file of each row."""
+
+    crowd: NDArray[np.float32]
+    """Shape (k,): how many rows are like one of the two."""
+    divided: NDArray[np.bool_]
+    """Shape (k,): which of them have a row in either file."""
+    share: float
+    """Of pairs, that chance divides."""
+
+    @classmethod
+    def of(
+        cls, keys: NDArray[np.uint64], crowd: NDArray[np.float32], first: int
+    ) -> tuple[AlikePairs, Indices, Indices]:
+        """Of rows (n,), the first of which are one file's; besides, the two rows of each pair."""
+        order = np.argsort(keys, kind="stable")
+        starts = np.flatnonzero(np.diff(keys[order], prepend=~keys[order[:1]]))
+        alone = starts[np.diff(starts, append=len(keys)) == 2]
+        one, two = order[alone], order[alone + 1]
+        size, others = len(keys), len(keys) - first
+        share = 2 * first * others / max(size * (size - 1), 1)
+        return cls(crowd[one] + crowd[two], (one < first) != (two < first), share), one, two
+
+    def counted(self, times: Indices) -> AlikePairs:
+        """The same, of which each counts so often; the fewer, the more rows are like none."""
+        places = np.repeat(np.arange(len(times)), times)
+        crowd = self.crowd[places] * np.float32(len(places))
+        return AlikePairs(crowd, self.divided[places], self.share)
+
+    @classmethod
+    def shared(
+        cls,
+        columns: Sequence[NDArray[np.uint64]],
+        first: int,
+        asked: NDArray[np.bool_] | None = None,
+    ) -> tuple[float, float]:
+        """How many of the rarest pairs are divided beyond chance, and how probable so many are.
+
+        Pairs of all columns, or of all but one in which they differ; ``columns`` are hashes of the
+        values of all rows, shape (n,) each.  Of ``asked`` rows of the first file, shape (n,), such
+        as those that somebody else shows, each is asked with which other row it is a pair.
+        """
+        whole = np.sum(columns, axis=0, dtype=np.uint64)
+        crowd = np.zeros(len(whole), dtype=np.float32)
+        for some in combinations(columns, 2):
+            crowd += _as_many(whole - some[0] - some[1])
+        near = []
+        for names in (whole, *(whole - column for column in columns)):
+            found, one, two = cls.of(names, crowd, first)
+            times = np.asarray((names is whole) | (whole[one] != whole[two]), dtype=np.int64)
+            if asked is not None:
+                times *= asked[one].astype(np.int64) + asked[two]
+                share = 1 - (first - 1) / max(len(whole) - 1, 1)
+                found = replace(found, share=share)
+            near.append(found.counted(times))
+        every = near.pop(0)
+        undivided = sum(int((~pairs.divided).sum()) for pairs in near)
+        compared = not every.divided.all()
+        compared |= len(every.divided) > _FIRST + 2 * _LEFT_OUT * undivided
+        lists = [some for some in (near, [every] if compared else []) if some]
+        found = [_rarest(some) for some in lists]
+        beyond, chance = min(found, key=lambda one: one[1])
+        return beyond, min(chance * len(found), 1.0)
+
+
+def _rarest(pairs: Sequence[AlikePairs]) -> tuple[float, float]:
+    """The same of the pairs that fewest rows are like."""
+    order = np.argsort(np.concatenate([some.crowd for some in pairs]), kind="stable")
+    if not len(order):
+        return 0.0, 1.0
+    divided = np.cumsum(np.concatenate([some.divided for some in pairs])[order])
+    tops = np.array([int(_FIRST * 2 ** (step / 2)) for step in range(2 * 32)])
+    tops = np.append(tops[tops < len(order)], len(order))
+    share = min(pairs[0].share, 1 - 1e-12)
+    chances = special.bdtrc(divided[tops - 1] - 1.0, tops, share)
+    best = int(chances.argmin())
+    beyond = float(divided[tops[best] - 1] - share * tops[best])
+    return beyond, float(chances[best]) * len(tops)
+
+
+def _as_many(keys: NDArray[np.uint64]) -> NDArray[np.float32]:
+    """Shape (n,): how many rows have each row's key."""
+    _, place, rows = np.unique(keys, return_inverse=True, return_counts=True)
+    return np.asarray(rows[place], dtype=np.float32)
 
 
 _NEAREST = 8

@@ -16,7 +16,8 @@ in either.  Where both are drawn from the same people, who is in which is chance
 divided with probability 2 n m / ((n + m)(n + m - 1)), whatever the distribution of the rows
 (a permutation test).  The same people are on both sides where more pairs are divided, by a binomial
 distribution with a false-alarm rate of ``_ALARM`` over the number of comparisons (Bonferroni), and
-the pairs beyond that are ``_ALIKE`` of the control's rows that are alone in it, or more.
+the pairs beyond that are ``_ALIKE`` of the control's rows that are alone in it, or more.  Of fewer
+see ``AlikePairs``.
 
 A table that others hold, beside the original: the columns that both have under one name, and how
 many rows of the original stand in it with their values, and alone.
@@ -55,6 +56,7 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy import special
 
+from voile.audit.excess import AlikePairs
 from voile.proposal.whole import propose
 from voile.publish.registry import read_plan
 from voile.release.folder import DOCUMENT, release_document
@@ -76,14 +78,13 @@ from voile_base.randomness import Randomness, parts
 
 __all__ = ["Sides", "joined", "read_sides"]
 
-
 Hashes = NDArray[np.uint64]
 Places = NDArray[np.integer]
 
-_ALARM = 0.001
-_ALIKE = 0.05
+_ALARM, _ALIKE, _FEW_ALIKE = 0.001, 0.05, 0.002
 _DISTINCT = 0.9
 """The share of rows with another value, from which on a column is looked at as an identifier."""
+_COMPARED, _MANY = 4, 5_000_000  # columns and values among which few copies are looked for
 _WORK = 20_000_000
 """Rows that are compared beyond those with one column left out."""
 _HELD = 1 << 24
@@ -108,11 +109,18 @@ def _shared_people(own: Frame, control: Frame, ids: Collection[str]) -> str | No
     worst = max(
         (_divided(places.rows_in(names), own.height, len(asked)), -len(names)) for names in asked
     )
+    shared, width = f"{worst[0]:,}", -worst[1]
+    columns = "all columns" if width == own.width else f"{width} of {own.width} columns"
     if not worst[0]:
-        return None
-    columns = "all columns" if -worst[1] == own.width else f"{-worst[1]} of {own.width} columns"
+        names = places.plain(ids)
+        if not _COMPARED <= len(names) <= _MANY / max(places.rows, 1):
+            return None
+        some, chance = AlikePairs.shared([*map(places.hashes, names)], own.height)
+        if chance >= _ALARM or some < _FEW_ALIKE * control.height:
+            return None
+        shared, columns = f"some {some:,.0f}", "all columns or all but one"
     return (
-        f"{worst[0]:,} of the {control.height:,} rows of the control are rows of the original in "
+        f"{shared} of the {control.height:,} rows of the control are rows of the original in "
         f"{columns}, more than chance explains: where the same people stand on both sides, the "
         "comparison with the control is void; give a control of people who were not in the data"
     )
