@@ -297,7 +297,7 @@ class AlikePairs:
         values of all rows, shape (n,) each.  Of ``asked`` rows of the first file, shape (n,), such
         as those that somebody else shows, each is asked with which other row it is a pair.
         """
-        whole = np.sum(columns, axis=0, dtype=np.uint64)
+        whole: NDArray[np.uint64] = np.stack(columns).sum(axis=0)
         crowd = np.zeros(len(whole), dtype=np.float32)
         for some in combinations(columns, 2):
             crowd += _as_many(whole - some[0] - some[1])
@@ -315,9 +315,8 @@ class AlikePairs:
         compared = not every.divided.all()
         compared |= len(every.divided) > _FIRST + 2 * _LEFT_OUT * undivided
         lists = [some for some in (near, [every] if compared else []) if some]
-        found = [_rarest(some) for some in lists]
-        beyond, chance = min(found, key=lambda one: one[1])
-        return beyond, min(chance * len(found), 1.0)
+        beyond, chance = min((_rarest(some) for some in lists), key=lambda one: one[1])
+        return beyond, min(chance * len(lists), 1.0)
 
 
 def _rarest(pairs: Sequence[AlikePairs]) -> tuple[float, float]:
