@@ -26,6 +26,18 @@ def _proposal(tmp_path: Path, name: str, values: list[object]) -> ColumnProposal
     return _proposed(tmp_path / "t.csv", name)
 
 
+_ROWS = 400
+
+
+def _roles(tmp_path: Path, **columns: list[object]) -> dict[str, str]:
+    """The roles of columns as they stand, beside ages of many persons."""
+    frame = pl.DataFrame({"age": [18 + n % 60 for n in range(_ROWS)], **columns}, strict=False)
+    frame.write_csv(tmp_path / "t.csv")
+    table = Inspected.of_file(tmp_path / "t.csv")
+    found = propose([table.details(column) for column in table.columns]).columns
+    return {one.name: one.role for one in found}
+
+
 def _role(tmp_path: Path, name: str, values: list[object]) -> str:
     return _proposal(tmp_path, name, values).role
 
@@ -175,3 +187,37 @@ def test_codes_of_staff_and_degrees_of_places_are_no_groups(tmp_path: Path) -> N
     withheld = ("courier_id", "medic", "place_la", "place_lo")
     assert not {_proposed(path, name).role for name in withheld} & {"quasi", "sensitive"}
     assert _proposed(path, "grouper_ver").role == "quasi"
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "role"),
+    [
+        ("CEP", [f"{30000 + 7 * r}-{r % 900 + 100}" for r in range(_ROWS)], "quasi"),
+        ("우편번호", [f"{4101 + 13 * r:05}" for r in range(_ROWS)], "quasi"),
+        ("PAID_MED", [round(90 * 1.01**r + r / 7, 2) for r in range(_ROWS)], "sensitive"),
+        ("q8_bolsa_familia", [r % 5 // 4 * 1.0 for r in range(_ROWS)], "sensitive"),
+        ("utm_source", ["google", "direct", "instagram", "email"] * (_ROWS // 4), "quasi"),
+        ("RACA_COR", ["PARDA", "BRANCA", "PRETA", "AMARELA"] * (_ROWS // 4), "quasi"),
+        ("Lainattu", [f"{r % 28 + 1}.4.2024 klo {r % 9 + 9}.{r % 50 + 10}" for r in range(_ROWS)],
+         "quasi"),
+        ("zq", [2012 + r % 9 for r in range(_ROWS)], "quasi"),
+        ("CASE_MGR", ["mwong", "rk01", "TPN", "jsmith2", "KAB"] * (_ROWS // 5), "drop"),
+        ("ΓΕΝΟΣ_ΜΗΤΡΟΣ", ["ΑΛΕΞΙΟΥ", "ΠΑΠΑΔΑΚΗΣ", "ΜΑΚΡΗΣ", "ΙΩΑΝΝΙΔΗΣ"] * (_ROWS // 4), "drop"),
+        ("zq", ["ΑΛΕΞΙΟΥ", "ΠΑΠΑΔΑΚΗΣ", "ΜΑΚΡΗΣ", "ΙΩΑΝΝΙΔΗΣ"] * (_ROWS // 4), "drop"),
+    ],
+)  # fmt: skip
+def test_what_columns_of_other_countries_hold(name, values, role, tmp_path: Path) -> None:
+    """Postcodes, amounts, answers and days are no numbers of persons; codes of clerks are."""
+    found = _roles(tmp_path, **{name: values})[name]
+    assert found == role or {found, role} <= {"drop", "identifier"}
+
+
+@pytest.mark.parametrize("number", ["billing_number", "ship_no"])
+def test_a_number_beside_the_street_of_an_address_is_that_of_a_house(
+    number: str, tmp_path: Path
+) -> None:
+    """By the word that both names begin with; another number is a count."""
+    street = f"{number.split('_', maxsplit=1)[0]}_street"
+    numbers, streets = [1 + r % 40 for r in range(_ROWS)], ["Dobra", "Polna"] * (_ROWS // 2)
+    assert _roles(tmp_path, **{street: streets, number: numbers})[number] == "identifier"
+    assert _roles(tmp_path, **{"home_street": streets, number: numbers})[number] != "identifier"

@@ -242,6 +242,15 @@ def test_sheets_that_are_no_table_are_refused(rows: Any, said: str, tmp_path: Pa
     assert re.search(said, message(workbook(tmp_path / "book.xlsx", Sheet=rows)))
 
 
+def test_a_first_column_without_a_name_holds_the_rows(tmp_path: Path) -> None:
+    """As Pandas writes its index; refused beside another without a name, or one called so."""
+    file = workbook(tmp_path / "book.xlsx", Sheet=[[None, "a"], [0, 5], [1, 6]])
+    assert read_frame(file).frame.columns == ["row", "a"]
+    for names in ([None, "a", None], [None, "row"]):
+        said = message(workbook(tmp_path / "other.xlsx", Sheet=[names, [1, 2, 3][: len(names)]]))
+        assert "column 1 of sheet 'Sheet' has no name" in said
+
+
 @pytest.mark.parametrize("ending", ["xlsx", "sav", "dta", "xpt", "sas7bdat", "xls"])
 @pytest.mark.parametrize("length", [0, 5, 700])
 def test_files_that_are_not_whole_are_refused(ending: str, length: int, tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ from voile.recognisers.codes import (
     run_without_gaps,
     told_by_form,
 )
-from voile.recognisers.recognition import recognised
+from voile.recognisers.recognition import holds_postcodes, recognised
 from voile.recognisers.telling import (
     NUMBERS,
     are_answers,
@@ -254,7 +254,8 @@ def _thing(details: ColumnDetails, called: str) -> ColumnProposal | None:
     share = profile.distinct / max(1, details.rows - profile.missing)
     things = not group and are_of_things(details.sample, shared=details.look().is_shared())
     most = ALONE if group in {"geography", "code"} else TELLING
-    if share > most or details.machine_made or things:
+    many = share > most and not holds_postcodes(details.look())
+    if many or details.machine_made or things:
         why = "its name and its many values say that it tells apart"
         return ColumnProposal(details, "identifier", "code", why)
     if may_be := of_staff(details.profile.name, details.sample):
@@ -463,11 +464,18 @@ def _alone(
         return None
     grouped = profile.type == "decimal" and meaning is not None and meaning.kind in vague
     grouped = grouped or (profile.type == "decimal" and fits(_NUMBERED, words_of(look.name)[-1:]))
+    grouped = grouped and not _are_measured(look)
     if (profile.type == "text" or grouped) and one_each and not _are_bands(details):
         return ColumnProposal(details, "identifier", "text", "nearly every row has its own")
     numbered = look.is_numbered and (look.is_counted_up or not have_thin_ends(look.filled))
     numbered = numbered or run_without_gaps(look, listed=details.listed)
     return ColumnProposal(details, "identifier", "code", _GIVEN) if numbered else None
+
+
+def _are_measured(look: ColumnLook) -> bool:
+    """Whether decimals are amounts or measures: few are whole, and they thin out at their ends."""
+    parted = share_of(look.filled, lambda text: not text.endswith((".0", ".00")))
+    return parted > ALONE and have_thin_ends([text.split(".")[0] for text in look.filled])
 
 
 def _in_blocks(details: ColumnDetails, meaning: Meaning | None) -> ColumnProposal | None:
@@ -504,7 +512,9 @@ def _guessed(details: ColumnDetails, kind: Kind, persons: int | None) -> ColumnP
     ):
         return unclear(details, kind, may_be)
     if shared:
-        return ColumnProposal(details, "quasi", kind, _BY_DEFAULT, guessed=True)
+        years = _are_years(details)
+        why = "years, which others may know" if years else _BY_DEFAULT
+        return ColumnProposal(details, "quasi", kind, why, guessed=not years)
     asked = "may others know it of a person? If nobody should learn it, it is sensitive"
     return ColumnProposal(details, "quasi", kind, _UNKNOWN, question=asked, guessed=True)
 

@@ -13,7 +13,13 @@ from typing import Literal, Protocol
 
 from voile.recognisers.codes import CHECKS
 from voile.recognisers.values import LOOKS, ColumnLook, has_names, is_day, share_of
-from voile.schema.names import fits, meaning_of, words_of, words_of_languages
+from voile.schema.names import (
+    fits,
+    kind_of_numbered,
+    meaning_of,
+    words_of,
+    words_of_languages,
+)
 from voile.schema.persons import FEW_PERSONS
 from voile_base.ondemand import dataclass, pattern_on_demand
 from voile_base.registry import Registry
@@ -141,6 +147,8 @@ class ListedRecogniser:
         if holding := self._holding(look):
             alone = share_of(holding, self._is_whole) >= _ALONE
             return self._recognition("values" if alone else "within")
+        if self.key in _LOOSE and holds_postcodes(look):
+            return None
         return self._recognition("values") if self._is_written(look) else None
 
     def _recognition(self, by: By) -> Recognition:
@@ -167,11 +175,18 @@ class ListedRecogniser:
 
     def _is_of_a_home(self, look: ColumnLook) -> bool:
         """Whether it is the number of a house or a flat, by a name that other things have, too."""
-        alone = len(look.words) == 1
-        may_be = tuple(each for each in self.beside_street if alone or "+" in each)
-        return fits(may_be, look.words) and any(
-            fits(self.columns, words_of(name)) for name in look.beside
-        )
+        if not self.beside_street:
+            return False
+        first, rest = look.words[:1], look.words[1:]
+        beside = [words for name in look.beside if fits(self.columns, words := words_of(name))]
+        if beside and self._numbers_a_home(look.words):
+            return True
+        same = any(words[:1] == first and len(words) > 1 for words in beside)
+        return same and self._numbers_a_home(rest)  # billing_number beside billing_street
+
+    def _numbers_a_home(self, words: Sequence[str]) -> bool:
+        alone = len(words) == 1
+        return fits(tuple(each for each in self.beside_street if alone or "+" in each), words)
 
     def _tells(self, look: ColumnLook) -> bool:
         return self.key not in _CODED or _tells(look)
@@ -227,6 +242,15 @@ _TOLD_BY_FEW = frozenset(
 """What is told by how values are written, however few they are: homes of a whole street."""
 _LOOSE = frozenset({"telephone"})
 """Written so freely, with digits and marks, that whatever else values may be comes first."""
+_POSTCODE = pattern_on_demand(r"\d{4,6}|\d{5}-\d{3}|\d{2}-\d{3}|\d{3} ?\d{2}|\d{5}-\d{4}")
+
+
+def holds_postcodes(look: ColumnLook) -> bool:
+    """Whether a column is called after a place, and its values are written as postcodes are."""
+    named = kind_of_numbered(look.name) == "geography"
+    return named and share_of(look.filled, _POSTCODE.fullmatch) > _CHECKED
+
+
 _VERSIONS = ("ver", "vers", "version*", "fw", "firmware", "sw", "software", "build")
 """Words of names of columns of versions, of which some have four numbers as addresses have."""
 _CODED = frozenset(
@@ -259,7 +283,7 @@ def _may_be(key: str, look: ColumnLook) -> bool:
     "cim" is an address in one language, and a list of diseases in another; and of a receiver of
     positions many share a state, which none is: the satellites that it sees, "weak".
     """
-    if _are_amounts(key, look):
+    if _are_amounts(key, look) or (key == "position" and _names_a_campaign(look)):
         return False
     if key == "address":
         return share_of(look.filled, _DISEASE.fullmatch) <= _CHECKED and not _is_of_a_part(look)
@@ -273,6 +297,12 @@ def _may_be(key: str, look: ColumnLook) -> bool:
     if look.type == "text":
         return not look.is_shared() or look.distinct > FEW_PERSONS
     return not small or (look.type == "decimal" and LOOKS["degrees"](look))
+
+
+def _names_a_campaign(look: ColumnLook) -> bool:
+    """Whether a name says which advertisement led to an order: utm_source."""
+    campaigns = {"source", "medium", "campaign", "term", "content"}
+    return "utm" in look.words and not campaigns.isdisjoint(look.words)
 
 
 def _are_amounts(key: str, look: ColumnLook) -> bool:

@@ -66,7 +66,8 @@ _FORMS: Mapping[str, re.Pattern[str]] = {
     ),
     "addresses of people in networks": re.compile(r"@[^\W\d_]|(?<!\w)[a-z]{3,}\.[a-z]{1,2}(?!\S)"),
     _TELEPHONES: re.compile(
-        r"(?<![\w.,])(?!\d{1,2}[ -]\d{1,2}[ -]\d{2,4}(?!\d))(?:\+\d|0\d)(?:[ ()-]{0,2}\d){6,}(?!\w)"
+        r"(?<![\w.,])(?<!\d )(?!\d{1,2}[ -]\d{1,2}[ -]\d{2,4}(?!\d))"  # no thousands, no day
+        r"(?:\+\d|0\d)(?:[ ()-]{0,2}\d){6,}(?!\w)"
         r"|(?i:(?<!\w)(?:tel|phone|mob|mobile|call|ring)[.:]? ?\(?\d(?:[ ()-]{0,2}\d){5,}(?!\w))"
     ),
     "positions": re.compile(
@@ -118,21 +119,8 @@ _NO_TITLES = frozenset(
 )
 _TITLES = frozenset(
     {"m", "mr", "mrs", "ms", "miss", "mx", "mme", "mlle", "herr", "frau", "hr", "fr", "fru", "sr"}
-    | {
-        "sra",
-        "srta",
-        "sig",
-        "sigra",
-        "dhr",
-        "mevr",
-        "mw",
-        "pan",
-        "pani",
-        "bay",
-        "bayan",
-        "ing",
-        "dr",
-    }
+    | {"sra", "srta", "sig", "sigra", "dhr", "mevr", "mw", "pan", "pani", "bay", "bayan", "ing"}
+    | {"dr"}
 )
 """What stands before names, and alone names nobody."""
 _HONOURED = re.compile(r"([\u3400-\u9fff]{2,3})(?:様|殿|氏|さん|先生|女士)")
@@ -517,9 +505,20 @@ def _is_of_a_family(text: str, places: bool) -> bool:
     if places:
         return False
     words = _WORD.findall(text)
-    if any(_is_proper(word) and _ENDING.fullmatch(word) for word in words):
+    if any(_is_proper(word) and _ends_as_families(word) for word in words):
         return True
     return _LEAD.match(text) is not None and any(map(_is_listed, words))
+
+
+def _ends_as_families(word: str) -> bool:
+    """In capitals throughout, too, but for endings that are those of adjectives as well."""
+    if not word.isupper():
+        return _ENDING.fullmatch(word) is not None
+    small = word.lower()
+    return _ENDING.fullmatch(small) is not None and not small.endswith(_OF_ADJECTIVES)
+
+
+_OF_ADJECTIVES = ("ова", "ева", "овой", "евой")
 
 
 def _is_common(text: str) -> bool:

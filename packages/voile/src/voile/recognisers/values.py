@@ -199,11 +199,11 @@ class ColumnLook:
 
     def is_flag(self) -> bool:
         """Whether a column says yes or no."""
-        if self.type == "boolean":
-            return True
         letters = self.distinct == 2 and all(len(text) == 1 for text in self.filled)
-        known = self.distinct <= 3 and all(text.casefold() in _flags() for text in self.filled)
-        return known or (letters and self.type == "text" and self.is_shared())
+        plain = (text.casefold().removesuffix(".0") for text in self.filled)
+        known = self.distinct <= 3 and _flags().issuperset(plain)
+        shared = letters and self.type == "text" and self.is_shared()
+        return self.type == "boolean" or known or shared
 
 
 @cache

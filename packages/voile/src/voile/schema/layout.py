@@ -32,7 +32,16 @@ from voile_base.ondemand import dataclass
 from voile_base.values import of_valid
 from voile_base.values.value import Says, Several, checked
 
-__all__ = ["USUAL", "Decimals", "InputLayout", "Thousands", "column_names", "layout_of_text"]
+__all__ = [
+    "ROW_NAMES",
+    "USUAL",
+    "Decimals",
+    "InputLayout",
+    "Thousands",
+    "column_names",
+    "layout_of_text",
+    "with_row_names",
+]
 
 _MOST_HEADER_ROWS = 3
 Decimals = Literal[".", ","]
@@ -140,6 +149,21 @@ def layout_of_text(text: str) -> InputLayout | None:
     except PlanError as error:
         msg = f"behind # of the file: {str(error).removeprefix('[input] ')}"
         raise InputError(msg) from None
+
+
+ROW_NAMES = "row"
+"""What a first column without a name is called."""
+
+
+def with_row_names(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The names, the first of which is ``row`` if it alone is empty.
+
+    So R's ``write.csv`` and Pandas' ``to_csv`` and ``to_excel`` write names and numbers of rows.
+    """
+    first, *others = names
+    if first or not others or "" in others or ROW_NAMES in others:
+        return names
+    return (ROW_NAMES, *others)
 
 
 def column_names(

@@ -282,6 +282,7 @@ USUAL_FORMATS = (
     "%d/%m/%Y, %H:%M:%S",
     "%d/%m/%Y, %H:%M",
     "%H:%M %d/%m/%Y",
+    "%d.%m.%Y klo %H.%M",
     "%Y.%m.%d. %H:%M",
     "%Y.%m.%d. %H:%M:%S",
 )

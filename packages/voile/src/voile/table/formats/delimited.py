@@ -53,7 +53,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import csv
 
-from voile.schema.layout import USUAL, InputLayout, column_names
+from voile.schema.layout import ROW_NAMES, USUAL, InputLayout, column_names, with_row_names
 from voile.table.arrays import (
     infer_decimal_comma,
     infer_type,
@@ -296,8 +296,6 @@ class _QuoteScan:
 
 
 _BLOCK = 1 << 24  # bytes, the longest row a CSV file may have
-_ROW = "row"
-"""What a first column without a name is called."""
 _NOTES = 5
 """Lines of sums or notes below a table, at most."""
 _TAIL = 1 << 15
@@ -331,8 +329,10 @@ def read_csv(
     wanted = [name for name in layout.names if columns is None or name in set(columns)]
     table = _parse(text, layout, wanted, compact=compact)
     notes = list(text.notes)
-    if layout.unnamed and _ROW in wanted:
-        notes.append(f"{text.name}: column 1 has no name; it is called {_ROW!r}, as row names are")
+    if layout.unnamed and ROW_NAMES in wanted:
+        notes.append(
+            f"{text.name}: column 1 has no name; it is called {ROW_NAMES!r}, as row names are"
+        )
     if stated.header_rows and all(
         name.replace(".", "").lstrip("-").isdigit() for name in layout.names
     ):
@@ -486,14 +486,9 @@ def _sample(text: Utf8Text) -> tuple[str, bool]:
 
 
 def _with_row_names(layout: _FileLayout) -> _FileLayout:
-    """A layout whose first column, if it alone has no name, is called ``row``.
-
-    So R's ``write.csv`` and Pandas' ``to_csv`` write names and numbers of rows.
-    """
-    first, *others = layout.names
-    if first or not others or "" in others or _ROW in others:
-        return layout
-    return replace(layout, names=(_ROW, *others), unnamed=True)
+    """A layout whose first column has a name where it alone had none."""
+    names = with_row_names(layout.names)
+    return layout if names is layout.names else replace(layout, names=names, unnamed=True)
 
 
 def _require_names(text: Utf8Text, names: Sequence[str]) -> None:

@@ -10,6 +10,8 @@ texts, unless the plan calls the texts missing.  A cell with an error such as ``
 for a missing value would hide it.
 
 Names that stand below a title, or in two rows, are read where a layout says so (``schema.layout``).
+A first column that alone has no name is called ``row``, as in CSV files.
+
 An empty row within a table is refused, for what follows may be another table; so is a workbook that
 is encrypted.
 """
@@ -26,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from voile.schema.layout import USUAL, InputLayout, column_names
+from voile.schema.layout import USUAL, InputLayout, column_names, with_row_names
 from voile.table.arrays import infer_type
 from voile.table.formats.registry import (
     Whole,
@@ -282,6 +284,8 @@ def _names(file: Path, book: ExcelReader, sheet: str, layout: InputLayout) -> tu
         raise TableError(f"{file}: sheet {sheet!r} ends above row {rows[-1]}, its row of names")
     heads = _texts(book, sheet, rows[0] - 1, len(rows)) if rows else []
     names = column_names(heads, width, numbered=layout.number_names)
+    if len(rows) == 1:
+        names = with_row_names(names)
     if "" in names:
         _refuse_neighbours(file, book, sheet, names)
         said = "the first row" if layout.header == 1 else f"row {rows[-1]}"
