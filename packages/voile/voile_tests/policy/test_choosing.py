@@ -278,6 +278,12 @@ def test_the_effort_bounds_what_is_tried(tmp_path: Path) -> None:
         PlanSearch(effort=0)
 
 
+def test_more_plans_are_tried_while_none_meets_the_policy() -> None:
+    """An effort that is said bounds both; the usual one goes on where nothing was found."""
+    assert PlanSearch().most(met=False) > PlanSearch().most(met=True) > 1
+    assert [PlanSearch(effort=7).most(met=met) for met in (True, False)] == [7, 7]
+
+
 @pytest.mark.slow
 def test_survey_weights_lower_the_risk_in_the_population(tmp_path: Path) -> None:
     """Rows that stand for one person each are all there is; of fifty each, risk is far less."""

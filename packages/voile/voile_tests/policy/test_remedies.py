@@ -244,6 +244,17 @@ def test_what_a_criterion_names_is_left_out_but_not_the_only_sensitive_column() 
     assert PlanChange().text == "the plan as it is"
 
 
+def test_no_closeness_is_tried_of_a_plan_in_which_nothing_is_sensitive() -> None:
+    """Of it no method takes ``t`` or ``l``: a plan that asks for them gives no release."""
+    near = unmet("closeness", 0.3)
+    plan = parse_plan(tomllib.loads(PLAN))
+    assert [one.parameters for one in changes_for([near], PlanChange(), plan, ["age"])] == [
+        {"t": 0.3}
+    ]
+    made = PlanChange(grouped=plan.roles.sensitive)
+    assert list(changes_for([near], made, plan, ["age"])) == []
+
+
 def test_columns_that_no_group_hides_stay_out_of_every_further_plan() -> None:
     """Unless they are made quasi-identifiers: with them a plan misses the policy still."""
     text = PLAN.replace(', "zip.old"]', ']\nkeep = ["zip.old", "room"]')

@@ -43,9 +43,7 @@ __all__ = []
 @click.option(
     "--effort",
     type=click.IntRange(min=1),
-    default=24,
-    show_default=True,
-    help="At most so many plans are tried.",
+    help="At most so many plans are tried [default: 24, and up to 60 while none meets the policy].",
 )
 @click.option(
     "--weight",
@@ -69,7 +67,7 @@ def _choose_command(
     source: str,
     plan: str,
     policy: str,
-    effort: int,
+    effort: int | None,
     weight: str | None,
     sample: int,
     seed: int | None,

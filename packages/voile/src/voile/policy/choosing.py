@@ -101,10 +101,12 @@ _TARGETS = 250
 """People at whom attacks on a sample are aimed at most: all rows are judged by as many as said."""
 _SHARES = (0.01, 0.05)
 """Rows that may be left out, beside as many as the plan says."""
+_USUAL, _WHILE_UNMET = 24, 60
+"""Plans that are tried, unless another effort is said: where one meets, and while none does."""
 _SAMPLE = 20_000
 _CONFIRMED = 3
 """Plans that met the policy on a sample and are tried on all rows, the least loss first."""
-_JUDGED = 5
+_JUDGED = 12
 """Releases of a sample that the whole policy judges: its evidence costs most."""
 _DRAWS = 3
 """How often a plan that meets limits of drawn risks is judged, by people drawn anew each time."""
@@ -175,8 +177,8 @@ class TriedPlan:
 class PlanSearch:
     """How plans are tried; raises ``InputError`` for what cannot be."""
 
-    effort: int = 24
-    """At most so many plans are tried, at least 1."""
+    effort: int | None = None
+    """At most so many plans are tried, at least 1; None: 24, and up to 60 while none meets."""
     targets: int = 1000
     """At how many people an attack is aimed that is not counted in closed form."""
     seed: int | None = None
@@ -192,9 +194,13 @@ class PlanSearch:
         if self.sample < 0:
             msg = "the sample must be a number of rows, or 0 to try every plan on all rows"
             raise InputError(msg)
-        if self.effort < 1:
+        if self.effort is not None and self.effort < 1:
             msg = "the effort must be at least 1: a plan that is tried"
             raise InputError(msg)
+
+    def most(self, *, met: bool) -> int:
+        """How many plans are tried at most, where one of them meets the policy, and where none."""
+        return self.effort or (_USUAL if met else _WHILE_UNMET)
 
 
 @dataclass(frozen=True, eq=False)
@@ -286,14 +292,14 @@ class Choice:
         trial = whole if drawn is None else replace(whole, original=drawn, sampled=True, tried=[])
         trial.climb()
         trial.mend()
-        ended = len(trial.tried) >= terms.effort or trial.has_judged_enough
-        spent = ended and not any(one.meets for one in trial.tried)
+        spent = not trial.has_met and (trial.is_spent or trial.has_judged_enough)
         tried, rows = tuple(trial.tried), len(original.frame)
         if drawn is None:
-            return Choice(stated, policy, rows, tried, terms.effort, exhausted=spent)
+            return Choice(stated, policy, rows, tried, terms.most(met=False), exhausted=spent)
         whole.confirm(tried)
         both = (*tried, *whole.tried)
-        return Choice(stated, policy, rows, both, terms.effort, spent, sample=len(drawn.frame))
+        most = terms.most(met=False)
+        return Choice(stated, policy, rows, both, most, spent, sample=len(drawn.frame))
 
 
 def _drawn(original: Original, plan: Plan, terms: PlanSearch) -> Original | None:
@@ -396,7 +402,7 @@ class _Trial:
 
     def _promising(self, followed: Collection[str]) -> TriedPlan | None:
         """The plan to change next: of the fewest unmet criteria, with less loss than is found."""
-        if len(self.tried) >= self.terms.effort or self.has_judged_enough:
+        if self.is_spent or self.has_judged_enough:
             return None
         open_ones = [
             one
@@ -408,6 +414,21 @@ class _Trial:
             and not one.shows_nothing
         ]
         return min(open_ones, key=lambda one: (len(one.unmet), *_order(one)), default=None)
+
+    @property
+    def has_met(self) -> bool:
+        """Whether one of the plans that were tried meets the policy."""
+        return any(one.meets for one in self.tried)
+
+    @property
+    def most(self) -> int:
+        """How many plans are tried at most, as things stand."""
+        return self.terms.most(met=self.has_met)
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether as many plans were tried as may be."""
+        return len(self.tried) >= self.most
 
     @property
     def has_judged_enough(self) -> bool:
@@ -445,7 +466,7 @@ class _Trial:
     def _try(self, change: PlanChange) -> TriedPlan | None:
         """Make a release and count its risk and loss; None where the effort is at its end."""
         change = change.of_plan(parameters_of(self.stated.plan))
-        if change.text in self._seen or len(self.tried) >= self.terms.effort:
+        if change.text in self._seen or self.is_spent:
             return None
         self._seen.add(change.text)
         self.progress(f"plan {len(self.tried) + 1}: {change.text}")

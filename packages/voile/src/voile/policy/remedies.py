@@ -135,7 +135,7 @@ def parameters_of(plan: Plan) -> Document:
 def ladder(plan: Plan, policy: StatedPolicy) -> Iterator[PlanChange]:
     """The plan as it is, and those that differ in k, or else in epsilon."""
     yield PlanChange()
-    takes, given = _keys_of(plan), parameters_of(plan)
+    takes, given = _keys_of(plan, PlanChange()), parameters_of(plan)
     if "k" in takes:
         asked = {
             least_k(policy),
@@ -192,7 +192,7 @@ def changes_for(
         elif ruling.kind == "re-identification":
             yield from _grouping(named, made, plan)
         for change in remedies(ruling, made.parameters_upon(parameters_of(plan))):
-            if set(change.parameters) <= _keys_of(plan):
+            if set(change.parameters) <= _keys_of(plan, made):
                 yield made.and_also(change)
         for name in named:
             if not _is_all_that_is_sensitive([name], made, plan):
@@ -221,10 +221,11 @@ def _grouping(names: Collection[str], made: PlanChange, plan: Plan) -> Iterator[
     yield change if change.roles_of(plan.roles).sensitive else change.and_also(PlanChange(gone))
 
 
-def _keys_of(plan: Plan) -> frozenset[str]:
-    """The parameters that the method of a plan takes."""
+def _keys_of(plan: Plan, made: PlanChange) -> frozenset[str]:
+    """The parameters that the method of a changed plan takes, with the roles that it has."""
     assert plan.method is not None, "a stated plan has a method"
-    return frozenset(METHODS.fields_of(plan.method.name))
+    keys = frozenset(METHODS.fields_of(plan.method.name))
+    return keys if made.roles_of(plan.roles).sensitive else keys - {*_OF_SENSITIVE}
 
 
 def _named_in(ruling: Ruling, columns: Sequence[str]) -> list[str]:
