@@ -177,3 +177,80 @@ def test_a_folder_of_somebody_else_is_no_obstacle(tmp_path):
         check=False,
     )
     assert (ended.returncode, ended.stdout) == (0, "3\n"), ended.stderr
+
+
+_KEPT = """
+import sys
+import numpy as np
+from voile_base.compiled import njit
+
+@njit(cache=True, nogil=True)
+def _shares(numbers, ends, whole, shift):
+    low, high = ends
+    made = np.zeros((2, len(numbers)))
+    for index in range(len(numbers)):
+        made[0, index] = (min(max(numbers[index], low), high) + shift) / whole
+        made[1, index] = made[0, index] if index else -1.0
+    return made
+
+@njit(cache=True, nogil=True)
+def _is_above(numbers, least):
+    return numbers.sum() > least
+
+@njit(cache=True, nogil=True)
+def _count(codes, counts):
+    for code in codes:
+        counts[code] += 1
+
+numbers, counts = np.arange(5, dtype=np.uint16), np.zeros(3, dtype=np.int64)
+made = _shares(numbers, (1, np.int64(3)), 2, 0.5)
+assert made.tolist() == [[0.75, 0.75, 1.25, 1.75, 1.75], [-1.0, 0.75, 1.25, 1.75, 1.75]]
+assert _is_above(numbers, 9) is True and _is_above(numbers, 10) is False
+assert _count(np.array([2, 0, 2], dtype=np.uint8), counts) is None
+assert counts.tolist() == [1, 0, 2]
+assert _shares(numbers[::2], (1, 3), 4, 1.0)[0].tolist() == [0.5, 0.75, 1.0] if strided else True
+try:
+    _shares(numbers, (1, 3), 0, 0.5)
+    raise AssertionError
+except ZeroDivisionError:
+    pass
+print("numba" in sys.modules)
+"""
+
+
+def _said_by_process(tmp_path, code):
+    """What a process of its own says, whose machine code is kept in a folder."""
+    file = tmp_path / "loops_of_a_test.py"
+    if not file.exists() or file.read_text() != code:
+        file.write_text(code)
+    ended = subprocess.run(
+        [sys.executable, file],
+        env={"NUMBA_CACHE_DIR": str(tmp_path / "kept"), "PYTHONPATH": ":".join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout.strip()
+
+
+@pytest.mark.slow
+def test_machine_code_that_was_kept_is_loaded_without_numba(tmp_path):
+    """It gives, and raises, what Numba's would; Numba comes for an error, and for other arrays."""
+    code = _KEPT.replace("if strided else True", "if False else True")
+    assert _said_by_process(tmp_path, code) == "True"
+    before_the_error = code.replace("try:", 'print("numba" in sys.modules)\ntry:')
+    assert _said_by_process(tmp_path, before_the_error) == "True\nTrue"
+    assert _said_by_process(tmp_path, before_the_error) == "False\nTrue"
+    strided = _KEPT.replace("if strided else True", "")
+    assert _said_by_process(tmp_path, strided) == "True"
+
+
+@pytest.mark.slow
+def test_machine_code_that_was_damaged_is_not_called(tmp_path):
+    """A file that is not what was written is as none."""
+    code = _KEPT[: _KEPT.index("assert _shares(numbers[::2]")] + 'print("numba" in sys.modules)\n'
+    assert [_said_by_process(tmp_path, code) for _ in range(2)] == ["True", "False"]
+    for kept in (tmp_path / "kept").glob("*.loop"):
+        kept.write_bytes(kept.read_bytes()[:-9] + b"\0" * 9)
+    assert _said_by_process(tmp_path, code) == "True"

@@ -202,7 +202,9 @@ class Segments:
         exponent = np.frexp(np.abs(centred).max(initial=0.0))[1]
         sums = _sums(np.ldexp(centred, -exponent), weights)
         block_start = np.searchsorted(block, block).astype(np.int64)
-        cost, last_start = _layers(sums, block, block_start, most)
+        cost = np.full(most, np.inf)
+        last_start = np.zeros((most, len(block)), dtype=np.int32)
+        _layers(sums, block, block_start, cost, last_start)
         return Segments(np.ldexp(cost, 2 * exponent), last_start)
 
 
@@ -269,14 +271,17 @@ def _squares(sums: Floats, start: int, end: int) -> float:
 
 @njit(cache=True, nogil=True)
 def _layers(
-    sums: Floats, block: NDArray[np.int64], block_start: NDArray[np.int64], most: int
-) -> tuple[Floats, Indices]:
+    sums: Floats,
+    block: NDArray[np.int64],
+    block_start: NDArray[np.int64],
+    cost: Floats,
+    last_start: Indices,
+) -> None:
+    """The cost of each number of segments, and where the last of them starts."""
     numbers = len(block)
-    cost = np.full(most, np.inf)
-    last_start = np.zeros((most, numbers), dtype=np.int32)
     before = np.full(numbers + 1, np.inf)
     before[0] = 0.0
-    for k in range(most):
+    for k in range(len(cost)):
         best = np.full(numbers + 1, np.inf)
         # Prefixes of k + 1 segments hold as many numbers or more, and as many blocks or fewer.
         longest = int(np.searchsorted(block, k + 1))
@@ -284,7 +289,6 @@ def _layers(
             _solve_layer(sums, block_start, before, best, last_start[k], k, longest)
         cost[k] = best[numbers]
         before = best
-    return cost, last_start
 
 
 @njit(cache=True, nogil=True)
@@ -298,9 +302,11 @@ def _solve_layer(
     longest: int,
 ) -> None:
     """The best k + 1 segments of prefixes of k + 1 to ``longest`` numbers, the middle one first."""
-    waiting = [(k + 1, longest, k, longest - 1)]
-    while waiting:
-        low, high, from_start, to_start = waiting.pop()
+    waiting, some = np.empty((2 * 64, 4), np.int64), 1  # halves of halves
+    _wait(waiting[0], k + 1, longest, k, longest - 1)
+    while some:
+        some -= 1
+        low, high, from_start, to_start = waiting[some]
         middle = (low + high) // 2
         first = max(from_start, block_start[middle - 1])
         last = min(to_start, middle - 1)
@@ -312,9 +318,16 @@ def _solve_layer(
         best[middle] = least
         last_start[middle - 1] = chosen
         if low < middle:
-            waiting.append((low, middle - 1, from_start, chosen))
+            _wait(waiting[some], low, middle - 1, from_start, chosen)
+            some += 1
         if middle < high:
-            waiting.append((middle + 1, high, chosen, to_start))
+            _wait(waiting[some], middle + 1, high, chosen, to_start)
+            some += 1
+
+
+@njit(cache=True, nogil=True)
+def _wait(place: NDArray[np.int64], low: int, high: int, from_start: int, to_start: int) -> None:
+    place[0], place[1], place[2], place[3] = low, high, from_start, to_start
 
 
 Labels = NDArray[np.int64]

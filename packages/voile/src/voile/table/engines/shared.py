@@ -371,24 +371,27 @@ def permute_within_runs(
         runs = np.repeat(np.arange(len(sizes), dtype=np.min_scalar_type(len(sizes))), sizes)
         values[:] = values[by_word[np.argsort(runs[by_word], kind="stable")]]
         return
-    ends = np.cumsum(sizes)
+    ends, longest = np.cumsum(sizes), int(sizes.max(initial=1))
+    dealt = np.empty(longest, dtype=values.dtype), np.empty(longest, dtype=np.uint64)
     run, start = 0, 0
     while run < len(sizes):
         # Words for about a million places at a time stay near the processor.
         stop = max(run + 1, int(np.searchsorted(ends, start + _PLACES, side="right")))
         end = int(ends[stop - 1])
         words = key.stream(end - start, first + start)
-        _rank_runs(values[start:end], words, sizes[run:stop])
+        _rank_runs(values[start:end], words, sizes[run:stop], *dealt)
         run, start = stop, end
 
 
 @njit(cache=True, nogil=True)
 def _rank_runs(
-    values: NDArray[np.generic], words: NDArray[np.uint64], sizes: NDArray[np.int64]
+    values: NDArray[np.generic],
+    words: NDArray[np.uint64],
+    sizes: NDArray[np.int64],
+    dealt_values: NDArray[np.generic],
+    dealt_words: NDArray[np.uint64],
 ) -> None:
-    """Put the values of each run in the order of their words."""
-    longest = max(sizes.max(), 1)
-    dealt_words, dealt_values = np.empty(longest, np.uint64), np.empty(longest, values.dtype)
+    """Put the values of each run in the order of their words; there is room for the longest."""
     ends, again = np.empty(1 << _MOST_BITS, np.int64), np.empty(1 << _MOST_BITS, np.int64)
     start = 0
     for size in sizes:
@@ -410,7 +413,8 @@ def _rank_runs(
                     _insert(to_words[first : again[other]], to_values[first : again[other]])
                     first = again[other]
             else:
-                to_values[:] = more_values
+                for index in range(high - low):
+                    to_values[index] = more_values[index]
             low = high
 
 

@@ -464,14 +464,15 @@ class PolarsRows(_EncodedRows):
         if not by and found is not None:
             self._order.combined[tuple(within)] = found
             count = _occurrences if pays(self.height, _WORTH_LOADING) else uncompiled(_occurrences)
-            ranks = count(found.index, np.zeros(len(found.rows), dtype=np.uint32))
-            ranks = ranks.astype(code_type(int(found.rows.max(initial=1))))
+            ranks = np.empty(self.height, dtype=code_type(int(found.rows.max(initial=1))))
+            count(found.index, np.zeros(len(found.rows), dtype=np.uint32), ranks)
         else:
             group = np.zeros(self.height, dtype=np.uint8) if found is None else found.index
             groups = 1 if found is None else len(found.rows)
             coded = [(group, groups), *(self._columns[other].sortable() for other in by)]
             number = _ranks if pays(self.height, _WORTH_LOADING) else uncompiled(_ranks)
-            ranks = number(sorted_order(coded), group)
+            ranks = np.empty(self.height, dtype=np.int64)
+            number(sorted_order(coded), group, ranks)
         return self._like(self._columns | {name: PolarsColumn(pl.Series(ranks))})
 
     def permuted(self, within: str, keys: Mapping[str, Key]) -> PolarsRows:
@@ -594,26 +595,22 @@ def _partners(left: pl.DataFrame, right: pl.DataFrame) -> pl.Series:
 
 
 @njit(cache=True, nogil=True)
-def _occurrences(index: Codes, seen: NDArray[np.generic]) -> NDArray[Any]:
+def _occurrences(index: Codes, seen: NDArray[np.uint32], occurrence: Codes) -> None:
     """How many rows before each have the same index; ``seen`` goes on counting."""
-    occurrence = np.empty(len(index), dtype=np.uint32)
     for row in range(len(index)):
         occurrence[row] = seen[index[row]]
         seen[index[row]] += np.uint32(1)
-    return occurrence
 
 
 @njit(cache=True, nogil=True)
-def _ranks(order: NDArray[np.generic], group: Codes) -> NDArray[Any]:
+def _ranks(order: NDArray[np.generic], group: Codes, ranks: NDArray[np.int64]) -> None:
     """The rank of each row in its group; in this order rows stand by group."""
-    ranks = np.empty(len(order), dtype=np.int64)
     rank = 0
     for index in range(len(order)):
         if index and group[order[index]] != group[order[index - 1]]:
             rank = 0
         ranks[order[index]] = rank
         rank += 1
-    return ranks
 
 
 PolarsSource = EngineSource[PolarsRows]
