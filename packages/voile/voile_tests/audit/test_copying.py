@@ -28,7 +28,9 @@ from voile.audit.excess import (
     _STEPS,
     _TAIL,
     BY_LIKELIHOOD,
+    BY_MOVED,
     Excess,
+    MovedCodes,
     NearestRows,
     _Agreement,
     _by_ranks,
@@ -489,3 +491,45 @@ def test_a_column_of_one_cell_that_fits_everybody_is_no_fault() -> None:
     assert town.covers.shape[1] == 1
     everybody = [np.arange(1500)] * 2
     assert _beside_blanks(beside.columns, np.arange(1500), everybody) is not None
+
+
+def _moved(rows: pl.DataFrame, own: pl.DataFrame, *, turned: bool = False) -> pl.DataFrame:
+    """Each value as another one of its column, at most three places on, or as the opposite one."""
+
+    def codes(name: str, by: int) -> dict[object, object]:
+        values = sorted({*own[name], *rows[name]})
+        others = values[::-1] if turned else [*values[by:], *values[:by]]
+        return dict(zip(values, others, strict=True))
+
+    return rows.with_columns(
+        pl.col(name).replace_strict(codes(name, at % 4), return_dtype=rows[name].dtype)
+        for at, name in enumerate(rows.columns)
+    )
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_people_under_codes_that_were_moved_alike_are_told(turned: bool) -> None:
+    """Who adds a number to the places of a column's values, or turns their order, hides nobody."""
+    own, control, others = (_people(1_500, seed).drop("wage", "rent") for seed in (1, 2, 3))
+    made = marginals(own, 3)
+    risk = _risk(_planted(made, _moved(own[:75], own, turned=turned)), control, own=own)
+    assert risk.persons >= 20
+    assert any(BY_MOVED in note for note in risk.notes)
+    assert not _risk(_planted(made, _moved(others[:75], own)), control, own=own).persons
+
+
+@pytest.mark.slow
+def test_rows_of_nobody_are_no_people_whose_codes_were_moved() -> None:
+    """By this score alone nobody is told in 60 files of nobody, as the rule says of one in 500."""
+    found = 0
+    for seed in range(20):
+        own, control, others = (_people(600, 900 + 3 * seed + at) for at in range(3))
+        for made in (marginals(own, seed), others, others.sample(600, with_replacement=True)):
+            beside = _setting(made, control, own=own).beside
+            asked = [np.arange(600), np.arange(600)]
+            draws = Randomness.seeded(seed).key("moved").generator()
+            codes = MovedCodes.of(beside.columns, beside.rows_alone, asked, draws)
+            assert codes is not None
+            own_scores, other = codes.scores(draws)
+            found += Excess.of({BY_MOVED: (own_scores, other)}, alike=True)[1]
+    assert found <= 1

@@ -37,7 +37,7 @@ from voile.disclosure.evidence import Evidence
 from voile.release.reading import ColumnView, People, PublishedRows, floats_of, texts_of
 from voile.schema.names import ShownAs
 from voile.schema.plan import Plan
-from voile.table.alignment import common_codes
+from voile.table.alignment import common_codes, places_in_order
 from voile.table.codes import Combinations, code_type, encode, look_up
 from voile_base.ondemand import dataclass
 from voile_base.randomness import Draws, parts
@@ -95,6 +95,8 @@ class JointColumn:
     published rows (n,); None where none were."""
     stated: bool = False
     """Whether the plan alone says how it is shown, and the file does not look so."""
+    order: tuple[Indices, ...] = ()
+    """Of texts, the places of values (v,) and of cells (g,) in the order of all."""
 
     @cached_property
     def only_cell(self) -> Indices | None:
@@ -257,7 +259,8 @@ def _column(
     sides = tuple(np.split(value, ends))
     kept = whole and (tuple(np.split(whole[0], ends)), whole[1])
     wide = _are_wide(cells) if numbers is not None else np.zeros(cells.height, dtype=bool)
-    about = one.how, kept, one.stated
+    order = () if numbers else tuple(places_in_order([f.to_series() for f in (values, cells)]))
+    about = one.how, kept, one.stated, order
     return JointColumn(one.name, sides, cell, covers, near, numbers, wide, *about)
 
 

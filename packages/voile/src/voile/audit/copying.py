@@ -9,19 +9,19 @@ two of the person's values (``_whole_rows``); and with any row, times the share 
 agree, by which one person stands out who was copied whole (``_agreeing_rows``); with a row of which
 cells are empty, where all others fit (``_beside_blanks``); and how much likelier the nearest rows
 are with the person than without (``NearestRows.likelier``). By each set of columns that an outsider
-may know there is another score: how rare the person's values are, where a row shows just these. And
-boosted trees, where scikit-learn is installed, learn to tell rows of the file from half of the
-people of both sides, and are asked of the other half (``_by_trees``); they are left out where
-columns alone tell the sides apart, which they would learn. Which people of the original the control
-does not explain is told by ``Excess``. Comparing with what a reference fits is the density ratio of
-membership inference (van Breugel et al., "Membership inference attacks against synthetic data
-through overfitting detection", AISTATS 2023), and a discriminator does it in Hayes et al., "LOGAN:
-Membership inference attacks against generative models" (PoPETs 2019); rows with and without a
-person are the likelihood ratio of Ward, Wang and Cheng, "Privacy auditing synthetic data release
-through local likelihood attacks" (2025); what is usual for a person is the calibration of Watson et
-al., "On the importance of difficulty calibration in membership inference attacks" (ICLR 2022);
-rates at few false positives are those of Carlini et al., "Membership inference attacks from first
-principles" (S&P 2022).
+may know there is another score: how rare the person's values are, where a row shows just these; and
+one by rows that show them under codes that were moved (``MovedCodes``). And boosted trees, where
+scikit-learn is installed, learn to tell rows of the file from half of the people of both sides, and
+are asked of the other half (``_by_trees``); they are left out where columns alone tell the sides
+apart, which they would learn. Which people of the original the control does not explain is told by
+``Excess``. Comparing with what a reference fits is the density ratio of membership inference (van
+Breugel et al., "Membership inference attacks against synthetic data through overfitting detection",
+AISTATS 2023), and a discriminator does it in Hayes et al., "LOGAN: Membership inference attacks
+against generative models" (PoPETs 2019); rows with and without a person are the likelihood ratio of
+Ward, Wang and Cheng, "Privacy auditing synthetic data release through local likelihood attacks"
+(2025); what is usual for a person is the calibration of Watson et al., "On the importance of
+difficulty calibration in membership inference attacks" (ICLR 2022); rates at few false positives
+are those of Carlini et al., "Membership inference attacks from first principles" (S&P 2022).
 
 Where each row is a person's, as in a file of groups or of columns that are shown as they are, being
 in it is no secret, and every person fits: that is for the other risks, attacks and sizes of groups
@@ -49,8 +49,10 @@ from voile.audit.drift import ComparedSides
 from voile.audit.excess import (
     BY_KNOWN,
     BY_LIKELIHOOD,
+    BY_MOVED,
     BY_NEARLY_WHOLE,
     Excess,
+    MovedCodes,
     NearestRows,
 )
 from voile.audit.record import COPYING, ROWS_OF_PEOPLE
@@ -256,6 +258,8 @@ def _scores(
             by_row[f"{BY_NEARLY_WHOLE} of {len(some)}"] = agreeing
     if (agreeing := _beside_blanks(columns, kept, asked)) is not None:
         by_row[f"{BY_KNOWN} what a row with empty cells shows"] = agreeing
+    if (moved := MovedCodes.of(columns, kept, asked, draws)) is not None:
+        by_row[BY_MOVED] = moved.scores(draws)
     for name, names in known.items():
         places = [at for at, c in enumerate(columns) if c.name in names]
         if 1 < len(places) < len(columns):

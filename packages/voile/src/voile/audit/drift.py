@@ -29,6 +29,15 @@ whole in the file, are divided by chance between both sides (``AlikePairs``).
 
 Cost: a sort of the values of each column; a count of each pair of columns; a sort of the rows of
 all sides for each set of columns, up to ``_WORK`` rows.
+
+Whether a few rows of two files are the same people's, or nearly.  Of pairs of rows that alone are
+alike in all columns, or in all but one, chance divides a known share between the files.  Who puts
+copies of rows of one file into the other divides more of them, and chance makes few of rare values:
+so the rarest m are asked, m = 8, 11, 16, ..., by a binomial distribution (Bonferroni).  Files in
+which repeated rows were left out have no undivided pairs of all columns; those are asked there only
+where pairs of all but one column do not explain them.
+
+Cost: a sort of the rows for each two columns.
 """
 
 from __future__ import annotations
@@ -44,11 +53,11 @@ from numpy.typing import NDArray
 from scipy import special
 
 from voile.audit.beside import CONTROL, ORIGINAL, JointCodes, JointColumn
-from voile.audit.excess import ALARM, TIMES, AlikePairs
+from voile.audit.excess import ALARM, TIMES
 from voile_base.ondemand import dataclass
 from voile_base.randomness import Draws, Randomness
 
-__all__ = ["ComparedSides"]
+__all__ = ["AlikePairs", "ComparedSides"]
 
 _UNLIKE = 0.05
 """How improbable it must be that any value is found to be more frequent by chance."""
@@ -179,6 +188,7 @@ def _not_compared(
         covers=np.vstack((column.covers, every.astype(bool))),
         near=np.vstack((column.near, every.astype(column.near.dtype))),
         numbers=numbers,
+        order=column.order and (np.append(column.order[0], -1), column.order[1]),
     )
 
 
@@ -295,6 +305,97 @@ def _marked(codes: _Indices, size: int) -> _Mask:
     found = np.zeros(size, dtype=np.bool_)
     found[codes] = True
     return found
+
+
+_FEWEST, _LEFT_OUT = 8, 2
+"""Pairs that are looked at first; and pairs of all columns for each of all but one, beyond which
+repeated rows are no explanation."""
+
+
+@dataclass(frozen=True)
+class AlikePairs:
+    """Pairs of rows of two files that alone are alike in some columns, by the file of each row."""
+
+    crowd: NDArray[np.float32]
+    """Shape (k,): how many rows are like one of the two."""
+    divided: NDArray[np.bool_]
+    """Shape (k,): which of them have a row in either file."""
+    share: float
+    """Of pairs, that chance divides."""
+
+    @classmethod
+    def of(
+        cls, keys: NDArray[np.uint64], crowd: NDArray[np.float32], first: int
+    ) -> tuple[AlikePairs, _Indices, _Indices]:
+        """Of rows (n,), the first of which are one file's; besides, the two rows of each pair."""
+        order = np.argsort(keys, kind="stable")
+        starts = np.flatnonzero(np.diff(keys[order], prepend=~keys[order[:1]]))
+        alone = starts[np.diff(starts, append=len(keys)) == 2]
+        one, two = order[alone], order[alone + 1]
+        size, others = len(keys), len(keys) - first
+        share = 2 * first * others / max(size * (size - 1), 1)
+        return cls(crowd[one] + crowd[two], (one < first) != (two < first), share), one, two
+
+    def counted(self, times: _Indices) -> AlikePairs:
+        """The same, of which each counts so often; the fewer, the more rows are like none."""
+        places = np.repeat(np.arange(len(times)), times)
+        crowd = self.crowd[places] * np.float32(len(places))
+        return AlikePairs(crowd, self.divided[places], self.share)
+
+    @classmethod
+    def shared(
+        cls,
+        columns: Sequence[NDArray[np.uint64]],
+        first: int,
+        asked: NDArray[np.bool_] | None = None,
+    ) -> tuple[float, float]:
+        """How many of the rarest pairs are divided beyond chance, and how probable so many are.
+
+        Pairs of all columns, or of all but one in which they differ; ``columns`` are hashes of the
+        values of all rows, shape (n,) each.  Of ``asked`` rows of the first file, shape (n,), such
+        as those that somebody else shows, each is asked with which other row it is a pair.
+        """
+        whole: NDArray[np.uint64] = np.stack(columns).sum(axis=0)
+        crowd = np.zeros(len(whole), dtype=np.float32)
+        for some in combinations(columns, 2):
+            crowd += _as_many(whole - some[0] - some[1])
+        near = []
+        for names in (whole, *(whole - column for column in columns)):
+            found, one, two = cls.of(names, crowd, first)
+            times = np.asarray((names is whole) | (whole[one] != whole[two]), dtype=np.int64)
+            if asked is not None:
+                times *= asked[one].astype(np.int64) + asked[two]
+                share = 1 - (first - 1) / max(len(whole) - 1, 1)
+                found = replace(found, share=share)
+            near.append(found.counted(times))
+        every = near.pop(0)
+        undivided = sum(int((~pairs.divided).sum()) for pairs in near)
+        compared = not every.divided.all()
+        compared |= len(every.divided) > _FEWEST + 2 * _LEFT_OUT * undivided
+        lists = [some for some in (near, [every] if compared else []) if some]
+        beyond, chance = min((_rarest(some) for some in lists), key=lambda one: one[1])
+        return beyond, min(chance * len(lists), 1.0)
+
+
+def _rarest(pairs: Sequence[AlikePairs]) -> tuple[float, float]:
+    """The same of the pairs that fewest rows are like."""
+    order = np.argsort(np.concatenate([some.crowd for some in pairs]), kind="stable")
+    if not len(order):
+        return 0.0, 1.0
+    divided = np.cumsum(np.concatenate([some.divided for some in pairs])[order])
+    tops = np.array([int(_FEWEST * 2 ** (step / 2)) for step in range(2 * 32)])
+    tops = np.append(tops[tops < len(order)], len(order))
+    share = min(pairs[0].share, 1 - 1e-12)
+    chances = special.bdtrc(divided[tops - 1] - 1.0, tops, share)
+    best = int(chances.argmin())
+    beyond = float(divided[tops[best] - 1] - share * tops[best])
+    return beyond, float(chances[best]) * len(tops)
+
+
+def _as_many(keys: NDArray[np.uint64]) -> NDArray[np.float32]:
+    """Shape (n,): how many rows have each row's key."""
+    _, place, rows = np.unique(keys, return_inverse=True, return_counts=True)
+    return np.asarray(rows[place], dtype=np.float32)
 
 
 @dataclass(frozen=True, eq=False)

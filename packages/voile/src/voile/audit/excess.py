@@ -30,14 +30,16 @@ Gen-LRA; here with kernels for columns of all kinds, and with both sides as the 
 
 Cost: p n m for p people and n rows of m columns; columns of few combinations count as one.
 
-Whether a few rows of two files are the same people's, or nearly.  Of pairs of rows that alone are
-alike in all columns, or in all but one, chance divides a known share between the files.  Who puts
-copies of rows of one file into the other divides more of them, and chance makes few of rare values:
-so the rarest m are asked, m = 8, 11, 16, ..., by a binomial distribution (Bonferroni).  Files in
-which repeated rows were left out have no undivided pairs of all columns; those are asked there only
-where pairs of all but one column do not explain them.
+Copies under codes that were moved: whoever adds a number to the place of each value in the order of
+its column, or turns the order round, one number a column for all whom he copies, leaves no value
+and all differences between people.  Of all pairs of a person and a row the differences of places
+are counted, modulo the number of places, as sums of random numbers; those that pairs of the
+original have far more often than pairs of the control are what was added, and the rows so read back
+are held against people, half of the people by what the others told (cross-fitting).  Who stands on
+both sides is left out, and people and rows that show the same count once, so that for a file
+that tells nothing of its own people each pair is of either side by chance.
 
-Cost: a sort of the rows for each column.
+Cost: 4 p n m for p people and n rows of m columns, p n up to ``_MOVES``.
 """
 
 from __future__ import annotations
@@ -45,7 +47,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
 from math import inf
 
 import numpy as np
@@ -62,10 +63,11 @@ __all__ = [
     "ALARM",
     "BY_KNOWN",
     "BY_LIKELIHOOD",
+    "BY_MOVED",
     "BY_NEARLY_WHOLE",
     "TIMES",
-    "AlikePairs",
     "Excess",
+    "MovedCodes",
     "NearestRows",
 ]
 
@@ -79,6 +81,8 @@ BY_LIKELIHOOD = "rows with and without"
 that nobody is told alone by it."""
 BY_NEARLY_WHOLE = "all columns but two"
 """The score by the best row that has nearly all values of a person."""
+BY_MOVED = "codes that were moved alike"
+"""The score by rows that show a person's values under others of their columns."""
 ALARM = 0.002
 """The probability with which people are told who are beyond the control by chance alone."""
 _MISTAKEN = 0.05
@@ -145,7 +149,7 @@ class Excess:
         asked = []
         for score, (own, other) in scores.items():
             times = TIMES if not alike else 1.0 if score.startswith(BY_KNOWN) else _TIMES_ALIKE
-            leaps = score.startswith((BY_KNOWN, BY_NEARLY_WHOLE))
+            leaps = score.startswith((BY_KNOWN, BY_MOVED, BY_NEARLY_WHOLE))
             found = _asked(own, other, times, rows=leaps)
             asked += [
                 replace(one, score=score, times=times)
@@ -250,94 +254,199 @@ def _by_ranks(own: Floats, other: Floats, share: float) -> float:
     return min(float(law[mine.sum() :].sum()), 1.0)
 
 
-_LEFT_OUT = 2
-"""Pairs of all columns for each of all but one, beyond which repeated rows are no explanation."""
+_MOVES, _MOVED_ROWS = 1 << 25, 20_000
+"""Pairs of people and rows whose differences are counted, and rows of the file at most."""
+_BUCKETS, _LOOKED_INTO, _TOGETHER = 20, 16, 4
+"""Bits of their number in which differences are counted first, how many of the fullest buckets are
+looked into, and how many differences are taken for what was added."""
+Places = NDArray[np.int32]
 
 
-@dataclass(frozen=True)
-class AlikePairs:
-    """Pairs of rows of two files that alone are alike in some columns, by the file of each row."""
+@dataclass(frozen=True, eq=False)
+class MovedCodes:
+    """Rows of both sides and of a file as places of their values in the order of each column."""
 
-    crowd: NDArray[np.float32]
-    """Shape (k,): how many rows are like one of the two."""
-    divided: NDArray[np.bool_]
-    """Shape (k,): which of them have a row in either file."""
-    share: float
-    """Of pairs, that chance divides."""
+    people: tuple[Places, Places]
+    """Shape (p, m) each; -1 without a place."""
+    file: Places
+    """Shape (n, m), of different rows."""
+    sizes: Places
+    """Shape (m,): how many places there are."""
+    rarity: tuple[NDArray[np.float64], ...]
+    """By column, minus the logarithm of the share of rows that show what has a place."""
 
     @classmethod
     def of(
-        cls, keys: NDArray[np.uint64], crowd: NDArray[np.float32], first: int
-    ) -> tuple[AlikePairs, Indices, Indices]:
-        """Of rows (n,), the first of which are one file's; besides, the two rows of each pair."""
-        order = np.argsort(keys, kind="stable")
-        starts = np.flatnonzero(np.diff(keys[order], prepend=~keys[order[:1]]))
-        alone = starts[np.diff(starts, append=len(keys)) == 2]
-        one, two = order[alone], order[alone + 1]
-        size, others = len(keys), len(keys) - first
-        share = 2 * first * others / max(size * (size - 1), 1)
-        return cls(crowd[one] + crowd[two], (one < first) != (two < first), share), one, two
+        cls, columns: Sequence[JointColumn], kept: Indices, asked: Sequence[Indices], draws: Draws
+    ) -> MovedCodes | None:
+        """Of published rows ``kept`` and of rows of each side; None of too few columns."""
+        placed = [(column, places) for column in columns if (places := _places(column))]
+        if len(placed) < _COLUMNS:
+            return None
+        sizes = [int(max(v.max(), c.max())) + 1 for _, (v, c) in placed]
+        people = [
+            np.stack([v[column.value[side][rows]] for column, (v, _) in placed], axis=1)
+            for side, rows in enumerate(asked)
+        ]
+        file = np.stack([c[column.cell[kept]] for column, (_, c) in placed], axis=1)
+        file = file[(file >= 0).all(axis=1)]
+        rarity = [
+            -np.log(np.maximum(np.bincount(shown, minlength=size), 1) / max(len(file), 1))
+            for shown, size in zip(file.T, sizes, strict=True)
+        ]
+        rows = np.unique(file, axis=0).astype(np.int32)
+        rows = rows[draws.permutation(len(rows))[:_MOVED_ROWS]]
+        first, second = (side.astype(np.int32) for side in people)
+        return cls((first, second), rows, np.array(sizes, dtype=np.int32), tuple(rarity))
 
-    def counted(self, times: Indices) -> AlikePairs:
-        """The same, of which each counts so often; the fewer, the more rows are like none."""
-        places = np.repeat(np.arange(len(times)), times)
-        crowd = self.crowd[places] * np.float32(len(places))
-        return AlikePairs(crowd, self.divided[places], self.share)
+    def scores(self, draws: Draws) -> list[NDArray[np.float64]]:
+        """How rare the values are of people of whom a row shows them moved; 0 without; (p,)."""
+        found = [np.zeros(len(side)) for side in self.people]
+        if not len(self.file):
+            return found
+        numbers = draws.integers(0, 2**63, int(self.sizes.sum()), dtype=np.uint64)
+        starts = np.concatenate(([0], np.cumsum(self.sizes)[:-1])).astype(np.int64)
+        keys = np.unique(_keys(self.file, numbers, starts))
+        first = [draws.permutation(len(side)) % 2 == 0 for side in self.people]
+        for turned in (False, True):
+            people = [self._turned(side) if turned else side for side in self.people]
+            for half in (False, True):
+                seen = [s[one == half] for s, one in zip(people, first, strict=True)]
+                for added in self._added(_distinct(seen, draws, len(self.file)), numbers, starts):
+                    if not (turned or added.any()):  # rows that are as people's tell other scores
+                        continue
+                    for side, rows in enumerate(people):
+                        new = np.flatnonzero((first[side] != half) & (rows >= 0).all(axis=1))
+                        moved = (rows[new] + added) % self.sizes
+                        new_keys = _keys(moved, numbers, starts)
+                        at = np.minimum(np.searchsorted(keys, new_keys), len(keys) - 1)
+                        worth = sum(rare[m] for rare, m in zip(self.rarity, moved.T, strict=True))
+                        there = np.where(keys[at] == new_keys, worth, 0.0)
+                        found[side][new] = np.maximum(found[side][new], there)
+        return found
 
-    @classmethod
-    def shared(
-        cls,
-        columns: Sequence[NDArray[np.uint64]],
-        first: int,
-        asked: NDArray[np.bool_] | None = None,
-    ) -> tuple[float, float]:
-        """How many of the rarest pairs are divided beyond chance, and how probable so many are.
+    def _turned(self, places: Places) -> Places:
+        """The same in the opposite order."""
+        return np.where(places >= 0, self.sizes - 1 - places, -1).astype(np.int32)
 
-        Pairs of all columns, or of all but one in which they differ; ``columns`` are hashes of the
-        values of all rows, shape (n,) each.  Of ``asked`` rows of the first file, shape (n,), such
-        as those that somebody else shows, each is asked with which other row it is a pair.
-        """
-        whole: NDArray[np.uint64] = np.stack(columns).sum(axis=0)
-        crowd = np.zeros(len(whole), dtype=np.float32)
-        for some in combinations(columns, 2):
-            crowd += _as_many(whole - some[0] - some[1])
-        near = []
-        for names in (whole, *(whole - column for column in columns)):
-            found, one, two = cls.of(names, crowd, first)
-            times = np.asarray((names is whole) | (whole[one] != whole[two]), dtype=np.int64)
-            if asked is not None:
-                times *= asked[one].astype(np.int64) + asked[two]
-                share = 1 - (first - 1) / max(len(whole) - 1, 1)
-                found = replace(found, share=share)
-            near.append(found.counted(times))
-        every = near.pop(0)
-        undivided = sum(int((~pairs.divided).sum()) for pairs in near)
-        compared = not every.divided.all()
-        compared |= len(every.divided) > _FIRST + 2 * _LEFT_OUT * undivided
-        lists = [some for some in (near, [every] if compared else []) if some]
-        beyond, chance = min((_rarest(some) for some in lists), key=lambda one: one[1])
-        return beyond, min(chance * len(lists), 1.0)
-
-
-def _rarest(pairs: Sequence[AlikePairs]) -> tuple[float, float]:
-    """The same of the pairs that fewest rows are like."""
-    order = np.argsort(np.concatenate([some.crowd for some in pairs]), kind="stable")
-    if not len(order):
-        return 0.0, 1.0
-    divided = np.cumsum(np.concatenate([some.divided for some in pairs])[order])
-    tops = np.array([int(_FIRST * 2 ** (step / 2)) for step in range(2 * 32)])
-    tops = np.append(tops[tops < len(order)], len(order))
-    share = min(pairs[0].share, 1 - 1e-12)
-    chances = special.bdtrc(divided[tops - 1] - 1.0, tops, share)
-    best = int(chances.argmin())
-    beyond = float(divided[tops[best] - 1] - share * tops[best])
-    return beyond, float(chances[best]) * len(tops)
+    def _added(
+        self, people: Sequence[Places], numbers: NDArray[np.uint64], starts: Indices
+    ) -> list[Places]:
+        """What stands between people of the original and rows more often than of the control."""
+        if not min(map(len, people)):
+            return []
+        about = self.file, self.sizes, numbers, starts
+        counts = [np.zeros(1 << _BUCKETS, np.uint16) for _ in people]
+        for side, count in zip(people, counts, strict=True):
+            _tally(side, *about, count)
+        own = counts[ORIGINAL].astype(np.float32)
+        other = counts[CONTROL] * np.float32(len(people[0]) / len(people[1]))
+        share = len(people[0]) / (len(people[0]) + len(people[1]))
+        fullest = np.argpartition((other - own) / np.sqrt(own + other + 1), _LOOKED_INTO)[
+            :_LOOKED_INTO
+        ]
+        chosen = np.zeros(1 << _BUCKETS, dtype=np.bool_)
+        chosen[fullest] = True
+        pairs = []
+        for side, count in zip(people, counts, strict=True):
+            size = int(count[chosen].sum())
+            pairs.append((np.zeros(size, np.uint64), np.zeros((size, 2), np.int64)))
+            _gather(side, *about, chosen, pairs[-1])
+        keys, place = np.unique(np.concatenate([key for key, _ in pairs]), return_inverse=True)
+        ends = len(pairs[0][0])
+        mine, others = (
+            np.bincount(side, minlength=len(keys)) for side in (place[:ends], place[ends:])
+        )
+        chance = np.where(mine > 0, special.bdtrc(mine - 1.0, mine + others, share), 1.0)
+        added = []
+        for best in np.argsort(chance, kind="stable")[: _TOGETHER + 1]:
+            if mine[best]:
+                person, row = pairs[0][1][np.flatnonzero(place[:ends] == best)[0]]
+                added.append((self.file[row] - people[0][person]) % self.sizes)
+        return added
 
 
-def _as_many(keys: NDArray[np.uint64]) -> NDArray[np.float32]:
-    """Shape (n,): how many rows have each row's key."""
-    _, place, rows = np.unique(keys, return_inverse=True, return_counts=True)
-    return np.asarray(rows[place], dtype=np.float32)
+_COLUMNS = 4
+"""From which on rows are sought whose codes were moved."""
+
+
+def _places(column: JointColumn) -> tuple[Indices, Indices] | None:
+    """Of values and of cells in the order of the original's and of all cells; None without one.
+
+    A value of the control alone has the place of the next one.
+    """
+    if column.values < 2 or column.covers.shape[1] < 2 or column.wide.any():
+        return None
+    sides = column.order
+    if column.numbers is not None:
+        every = np.unique(np.concatenate(column.numbers))
+        sides = tuple(
+            np.where(np.isfinite(each), np.searchsorted(every, each), -1) for each in column.numbers
+        )
+    if not sides:
+        return None
+    values, cells = sides
+    there = np.unique(np.concatenate((values[np.unique(column.value[ORIGINAL])], cells)))
+    there = there[there >= 0]
+    first, second = (
+        np.where(each >= 0, np.minimum(np.searchsorted(there, each), len(there) - 1), -1)
+        for each in sides
+    )
+    return first, second
+
+
+def _keys(rows: Places, numbers: NDArray[np.uint64], starts: Indices) -> NDArray[np.uint64]:
+    """Sums of the numbers of the places of rows."""
+    keys: NDArray[np.uint64] = numbers[rows + starts].sum(axis=1, dtype=np.uint64)
+    return keys
+
+
+def _distinct(sides: Sequence[Places], draws: Draws, rows: int) -> list[Places]:
+    """Different rows of each side that the other lacks, as many as are counted with so many."""
+    own = [np.unique(side[(side >= 0).all(axis=1)], axis=0) for side in sides]
+    _, place, seen = np.unique(np.concatenate(own), axis=0, return_inverse=True, return_counts=True)
+    alone = seen[place.ravel()] == 1
+    parts = own[0][alone[: len(own[0])]], own[1][alone[len(own[0]) :]]
+    most = max(1, _MOVES // max(rows, 1) // 4)
+    return [side[draws.permutation(len(side))[:most]] for side in parts]
+
+
+@njit(nogil=True)
+def _lines(person, sizes, numbers, starts, line):  # type: ignore[no-untyped-def]
+    """The number of what stands between one person and each place."""
+    for at in range(len(sizes)):
+        for place in range(sizes[at]):
+            apart = place - person[at]
+            line[starts[at] + place] = numbers[starts[at] + apart + (sizes[at] if apart < 0 else 0)]
+
+
+@njit(nogil=True)
+def _tally(people, rows, sizes, numbers, starts, counts):  # type: ignore[no-untyped-def]
+    line = np.zeros_like(numbers)
+    for person in range(len(people)):
+        _lines(people[person], sizes, numbers, starts, line)
+        for row in range(len(rows)):
+            key = np.uint64(0)
+            for at in range(len(sizes)):
+                key += line[starts[at] + rows[row, at]]
+            counts[key >> np.uint64(64 - _BUCKETS)] += 1
+
+
+@njit(nogil=True)
+def _gather(people, rows, sizes, numbers, starts, chosen, found):  # type: ignore[no-untyped-def]
+    keys, pairs = found
+    line = np.zeros_like(numbers)
+    count = 0
+    for person in range(len(people)):
+        _lines(people[person], sizes, numbers, starts, line)
+        for row in range(len(rows)):
+            key = np.uint64(0)
+            for at in range(len(sizes)):
+                key += line[starts[at] + rows[row, at]]
+            if chosen[key >> np.uint64(64 - _BUCKETS)]:
+                keys[count] = key
+                pairs[count, 0], pairs[count, 1] = person, row
+                count += 1
 
 
 _NEAREST = 8

@@ -56,7 +56,7 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy import special
 
-from voile.audit.excess import AlikePairs
+from voile.audit.drift import AlikePairs
 from voile.proposal.whole import propose
 from voile.publish.registry import read_plan
 from voile.release.folder import DOCUMENT, release_document

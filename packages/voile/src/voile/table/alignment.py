@@ -43,6 +43,7 @@ __all__ = [
     "common_places",
     "joint_codes",
     "paired_counts",
+    "places_in_order",
     "rows_of",
 ]
 
@@ -224,3 +225,19 @@ def _lazy(table: object, columns: Sequence[str]) -> pl.LazyFrame:
     if isinstance(table, PublishedTable):
         return pl.DataFrame(table.to_arrow()).lazy()
     return from_native(table)[0].lazy()
+
+
+def places_in_order(columns: Sequence[pl.Series]) -> list[NDArray[np.int64]]:
+    """The place of each cell in the order of the texts of all: numbers by their size, then others.
+
+    It is -1 where a cell is missing.
+    """
+    texts = [column.cast(pl.String) for column in columns]
+    every = pl.concat([text.alias("text") for text in texts]).drop_nulls().unique().to_frame()
+    number = pl.col("text").cast(pl.Float64, strict=False)
+    order = every.sort(number, "text", nulls_last=True)["text"].to_list()
+    place = {text: at for at, text in enumerate(order)}
+    return [
+        text.replace_strict(place, default=-1, return_dtype=pl.Int64).fill_null(-1).to_numpy()
+        for text in texts
+    ]
