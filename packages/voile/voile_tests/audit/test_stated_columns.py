@@ -423,6 +423,23 @@ def test_a_cipher_that_another_column_turns_is_told(key: str) -> None:
     assert f"beside each value of {key!r}" in found["education"]
 
 
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_cipher_that_a_column_of_nobody_turns_is_told(kept: bool) -> None:
+    """Each age that was drawn, or each number of a new column, has its own order of illnesses."""
+    draws = np.random.default_rng(4)
+    ill = draws.choice(["none", "asthma", "cancer", "gout"], 2000, p=[0.8, 0.1, 0.06, 0.04])
+    original = people(2000, 1).with_columns(ill=pl.Series(ill))
+    key = draws.choice(original["age"].to_numpy(), 2000)
+    kinds = original["ill"].unique().sort().to_list()
+    turned = {one: dict(zip(kinds, draws.permutation(kinds), strict=True)) for one in set(key)}
+    cells = [turned[one][value] for one, value in zip(key, ill, strict=True)]
+    file = original.with_columns(ill=pl.Series(cells))
+    file = file.with_columns(pl.Series("age" if kept else "group", key))
+    found = _renamed(file.sample(fraction=1, shuffle=True, seed=1), original)
+    assert list(found) == ["ill"]
+    assert f"beside each value of {'age' if kept else 'group'!r}" in found["ill"]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_files_with_columns_of_the_same_values_show_no_exchange(seed: int) -> None:

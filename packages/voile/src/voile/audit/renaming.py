@@ -24,21 +24,14 @@ Ciphers that another column turns, such as one for each town.  Within each value
 of two, the values stand as often as in the original, one by one in the order of their counts, and
 otherwise under their names, also where these were blurred (drawn anew with the frequencies of all
 rows, or all alike).  Counts are held against those of people who are drawn with the frequencies of
-each value.  A key whose values have fewer than ``_ROWS_OF_KEY`` rows on average
-leaves nothing to compare, as a permutation of one row tells nothing of it.
-
-Columns that were moved along the rows.  Who shifts each column by some rows, turns it round, or
-writes the cells of a person into rows that follow each other, shuffles nothing: at one distance two
-columns go together as in the original, and beside each other they do not.  Values are weighed so
-that two columns correlate most in the original (its first canonical axis), and a Fourier transform
-tells the correlation at all distances.  That beside each other, one row nearer and one farther are
-taken from it, so that files which were sorted tell nothing, and a distance at which the original's
-own rows go together so, as those of panels do, is none.
+each value.  A key whose values have fewer than ``_ROWS_OF_KEY`` rows on average leaves nothing to
+compare, as a permutation of one row tells nothing of it.  So does a key of nobody, whose values
+were drawn, or in a column that the original lacks: beside each of them the values are held against
+those of all rows, as if the original's key were drawn, too.
 
 Cost: a pass over the rows for each column of few values and each other column; c^2 products of
 tables for c columns of few values that lie far from their own; for two keys a pass for each pair,
-up to ``_MOST_TURNED`` rows; for moved columns four transforms of ``_WINDOW`` rows for each pair
-that goes together.  Of those that are near, ``_HALVES`` and ``_KEYED`` times as much.
+up to ``_MOST_TURNED`` rows.  Of those that are near, ``_HALVES`` and ``_KEYED`` times as much.
 """
 
 from __future__ import annotations
@@ -54,10 +47,11 @@ from scipy import optimize, special
 
 from voile.audit.common_rows import JointTexts, joint_texts
 from voile.audit.recognition import Recognised, as_named, spelt_anew
+from voile.audit.singling_out import moved_columns
 from voile.audit.spellings import banded, renamed
 from voile.release.reading import People
 from voile.table.arrays import Frame
-from voile.table.codes import code_type, count_table
+from voile.table.codes import code_type, count_table, encode
 from voile_base.ondemand import dataclass
 from voile_base.randomness import Draws, Randomness
 
@@ -97,10 +91,6 @@ _SAMPLED_TWICE = 1.75
 _SAME, _ASIDE = 0.02, 0.125
 """Of the distance of people who are drawn anew, below which people are the same; and beyond which
 columns are not, of one law though they be."""
-_WINDOW, _BY_CHANCE = 1 << 16, 1e-4
-"""Rows in which moved columns are sought; files of others in which some are told."""
-_RARELY = 0.05
-"""The share of rows below which values are taken together there: few rows agree somewhere."""
 _LEAST = 0.01
 """A standard deviation of distances that is taken for the least."""
 _UNDER_OTHERS = "columns show the original's under their own names"
@@ -155,7 +145,7 @@ def renamed_columns(
     remedy = "who undoes that has the column; leave it out"
     ciphers |= {
         name: f"{told}: {remedy.replace('the column', 'the rows')}, or shuffle the columns"
-        for name, told in _moved(coded).items()
+        for name, told in moved_columns(coded).items()
     }
     spelt = {name: _spelt(one, released, original, control) for name, (one, _) in read.items()}
     ciphers = {**{name: told for name, told in spelt.items() if told}, **ciphers}
@@ -175,6 +165,12 @@ def renamed_columns(
         name: f"beside each value of {' and '.join(map(repr, key))} its values are as often, one "
         f"by one, as in the original, under each other's names: {remedy}"
         for name, key in _keyed(both, few).items()
+    }
+    turned |= {
+        name: f"beside each value of {key!r}, as in all rows of the original, its values are as "
+        f"often, one by one, under each other's names: {remedy}"
+        for name, key in _keyed_by_nobody(both, few, released).items()
+        if name not in turned
     }
     return RenamedColumns({**turned, **ciphers, **exchanged}, unsure)
 
@@ -477,6 +473,31 @@ def _keyed(both: Mapping[str, JointTexts], few: Sequence[str]) -> dict[str, tupl
     return found
 
 
+def _keyed_by_nobody(
+    both: Mapping[str, JointTexts], few: Sequence[str], released: Frame
+) -> dict[str, str]:
+    """The same as a column of the file turns them that tells nothing of them in the original."""
+    if not few:
+        return {}
+    people, rows = map(len, both[few[0]].sides)
+    draws = Randomness.seeded(0).key("columns of nobody").generator()
+    found: dict[str, str] = {}
+    for key in released.columns:
+        cells = encode(released[key])
+        size = len(cells.values)
+        if not 1 < size <= min(people, rows) // _ROWS_OF_KEY or rows * len(few) > _MOST_TURNED:
+            continue
+        drawn = JointTexts((draws.choice(cells.codes, people), cells.codes), size, None)
+        for name in few:
+            if name == key or name in found:
+                continue
+            counts = _Turned.of(both[name], [drawn])
+            own = _Turned.of(both[name], [both[key]]).apart()[0].sum() if key in both else np.inf
+            if counts.apart()[1].sum() <= _NEARER * own and counts.is_certain:
+                found[name] = key
+    return found
+
+
 @dataclass(frozen=True, eq=False)
 class _Turned:
     """How many rows have each value of a column, shape (g, v), within g values of another."""
@@ -591,100 +612,3 @@ class _Turned:
             return False
         fits = in_order <= usually.mean() + _BEYOND[1] * float(usually.std())
         return bool(fits and named > usual.mean() + _FAR * max(float(usual.std()), _LEAST))
-
-
-def _moved(coded: Mapping[str, tuple[NDArray[np.integer], NDArray[np.integer]]]) -> dict[str, str]:
-    """Where columns stand that go together at another place as in the original, as clauses."""
-    pairs = [*combinations(coded, 2)]
-    found: dict[str, tuple[float, str]] = {}
-    for one, two in pairs:
-        columns = _Apart.of(coded[one], coded[two])
-        found_at = columns and columns.told(len(pairs))
-        if not found_at:
-            continue
-        gain, away = found_at
-        for name, other in ((one, two), (two, one)):
-            told = f"its values go together with those of column {other!r} of other rows ({away}) "
-            told += "as in the original with those of the same row"
-            found[name] = max(found.get(name, (0.0, "")), (gain, told))
-    return {name: told for name, (_, told) in found.items()}
-
-
-@dataclass(frozen=True, eq=False)
-class _Apart:
-    """Two columns as numbers that correlate most in the original; both sides with deviation 1."""
-
-    own: tuple[Floats, Floats]
-    file: tuple[Floats, Floats]
-
-    @classmethod
-    def of(
-        cls,
-        one: tuple[NDArray[np.integer], NDArray[np.integer]],
-        two: tuple[NDArray[np.integer], NDArray[np.integer]],
-    ) -> _Apart | None:
-        """None where either shows one value alone, or they tell nothing of each other."""
-        first, second = ([_common(each)[side] for each in (one, two)] for side in (0, 1))
-        table = np.zeros((int(first[0].max()) + 1, int(first[1].max()) + 1))
-        np.add.at(table, (first[0], first[1]), 1)
-        rows, columns = (np.sqrt(table.sum(axis=axis)) for axis in (1, 0))
-        usual = np.outer(rows, columns)
-        if min(table.shape) < 2 or not usual.all():
-            return None
-        left, _, right = np.linalg.svd(table / usual - usual / table.sum())
-        scores = (left[:, 0] / rows, right[0] / columns)
-        sides = [
-            [score[codes] for score, codes in zip(scores, side, strict=True)]
-            for side in (first, [codes[:_WINDOW] for codes in second])
-        ]
-        if not all(np.ptp(each) for side in sides for each in side):
-            return None
-        own, file = ([(each - each.mean()) / each.std() for each in side] for side in sides)
-        return cls((own[0], own[1]), (file[0], file[1]))
-
-    def told(self, pairs: int) -> tuple[float, str] | None:
-        """How much more they go together at another place than near it, and where; or None.
-
-        The sum of so many products of either side is normal, but for a share of files.
-        """
-        rows = len(self.file[0])
-        usual = float((self.own[0] * self.own[1]).mean())
-        least = 2 * np.sqrt(np.log(6 * pairs * rows / _BY_CHANCE) / rows)
-        if usual < least:
-            return None
-        beside = float((self.file[0] * self.file[1]).mean())
-        for turned in (False, True):
-            second = self.file[1][::-1] if turned else self.file[1]
-            waves = np.conj(np.fft.rfft(self.file[0])) * np.fft.rfft(second)
-            together = np.fft.irfft(waves, rows) / rows
-            near = np.maximum(np.roll(together, 1), np.roll(together, -1))
-            gain = together - np.maximum(near, beside)
-            place = int(gain.argmax())
-            stands = float(together[place])
-            # Of columns that are nearly alike each product stands twice in a turned sum.
-            if gain[place] < max(least * np.sqrt(1 + turned), stands / 2) or stands > usual + least:
-                continue
-            if turned:
-                return float(gain[place]), "from the last row to the first"
-            away = place if 2 * place <= rows else place - rows
-            if self._in_original(away) < stands / 2:
-                way = "below" if away > 0 else "above"
-                return float(gain[place]), f"{abs(away):,} {way}, from the last on to the first"
-        return None
-
-    def _in_original(self, away: int) -> float:
-        """How the original's rows go together in their own order."""
-        one, two = self.own if away > 0 else self.own[::-1]
-        one, two = one[: -abs(away)], two[abs(away) :]
-        return float((one * two).mean()) if len(one) else 0.0
-
-
-def _common(sides: tuple[NDArray[np.integer], NDArray[np.integer]]) -> tuple[Indices, Indices]:
-    """The codes of both sides, from 0, of which rare ones are one, with a common one if need be."""
-    size = max(int(side.max(initial=0)) for side in sides) + 1
-    shares = [np.bincount(side, minlength=size) / max(len(side), 1) for side in sides]
-    often = np.all(np.array(shares) >= _RARELY, axis=0)
-    index = np.where(often, np.cumsum(often) - 1, often.sum())
-    if any(share[~often].sum() < _RARELY for share in shares):
-        index[~often] = max(int(often.sum()) - 1, 0)
-    return index[sides[0]], index[sides[1]]

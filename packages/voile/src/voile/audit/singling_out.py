@@ -39,12 +39,23 @@ Stein, "The jackknife estimate of variance", Annals of Statistics 9, 1981), with
 predicate has with itself, where the jackknife counts too much.
 
 Cost: p predicates times the people, and times the published rows, a column.
+
+Columns that were moved along the rows.  Who shifts each column by some rows, turns it round, or
+writes the cells of a person into rows that follow each other, shuffles nothing: at one distance two
+columns go together as in the original, and beside each other they do not.  Values are weighed so
+that two columns correlate most in the original (its first canonical axis), and a Fourier transform
+tells the correlation at all distances.  That beside each other, one row nearer and one farther are
+taken from it, so that files which were sorted tell nothing, and a distance at which the original's
+own rows go together so, as those of panels do, is none.
+
+Cost: four transforms of ``_WINDOW`` rows for each pair that goes together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 from math import sqrt
 from typing import ClassVar
 
@@ -59,7 +70,7 @@ from voile.table.arrays import Frame
 from voile_base.ondemand import dataclass
 from voile_base.randomness import Draws, Randomness
 
-__all__ = ["SinglingOut", "of_one_person"]
+__all__ = ["SinglingOut", "moved_columns", "of_one_person"]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -470,3 +481,108 @@ def of_one_person(unread: Frame, original: People) -> str | None:
     told = f"no adversary could read it{besides}, and {once:,} of the {len(rows):,} different "
     told += f"{'combinations' if others else 'cells'} are of one person only: who learns what "
     return f"{told}they stand for finds persons"
+
+
+_WINDOW, _BY_CHANCE = 1 << 16, 1e-4
+"""Rows in which moved columns are sought; files of others in which some are told."""
+_RARELY = 0.05
+"""The share of rows below which values are taken together there: few rows agree somewhere."""
+
+
+def moved_columns(
+    coded: Mapping[str, tuple[NDArray[np.integer], NDArray[np.integer]]],
+) -> dict[str, str]:
+    """Where columns stand that go together at another place as in the original, as clauses."""
+    pairs = [*combinations(coded, 2)]
+    found: dict[str, tuple[float, str]] = {}
+    for one, two in pairs:
+        columns = _Apart.of(coded[one], coded[two])
+        found_at = columns and columns.told(len(pairs))
+        if not found_at:
+            continue
+        gain, away = found_at
+        for name, other in ((one, two), (two, one)):
+            told = f"its values go together with those of column {other!r} of other rows ({away}) "
+            told += "as in the original with those of the same row"
+            found[name] = max(found.get(name, (0.0, "")), (gain, told))
+    return {name: told for name, (_, told) in found.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class _Apart:
+    """Two columns as numbers that correlate most in the original; both sides with deviation 1."""
+
+    own: tuple[Floats, Floats]
+    file: tuple[Floats, Floats]
+
+    @classmethod
+    def of(
+        cls,
+        one: tuple[NDArray[np.integer], NDArray[np.integer]],
+        two: tuple[NDArray[np.integer], NDArray[np.integer]],
+    ) -> _Apart | None:
+        """None where either shows one value alone, or they tell nothing of each other."""
+        first, second = ([_common(each)[side] for each in (one, two)] for side in (0, 1))
+        table = np.zeros((int(first[0].max()) + 1, int(first[1].max()) + 1))
+        np.add.at(table, (first[0], first[1]), 1)
+        rows, columns = (np.sqrt(table.sum(axis=axis)) for axis in (1, 0))
+        usual = np.outer(rows, columns)
+        if min(table.shape) < 2 or not usual.all():
+            return None
+        left, _, right = np.linalg.svd(table / usual - usual / table.sum())
+        scores = (left[:, 0] / rows, right[0] / columns)
+        sides = [
+            [score[codes] for score, codes in zip(scores, side, strict=True)]
+            for side in (first, [codes[:_WINDOW] for codes in second])
+        ]
+        if not all(np.ptp(each) for side in sides for each in side):
+            return None
+        own, file = ([(each - each.mean()) / each.std() for each in side] for side in sides)
+        return cls((own[0], own[1]), (file[0], file[1]))
+
+    def told(self, pairs: int) -> tuple[float, str] | None:
+        """How much more they go together at another place than near it, and where; or None.
+
+        The sum of so many products of either side is normal, but for a share of files.
+        """
+        rows = len(self.file[0])
+        usual = float((self.own[0] * self.own[1]).mean())
+        least = 2 * np.sqrt(np.log(6 * pairs * rows / _BY_CHANCE) / rows)
+        if usual < least:
+            return None
+        beside = float((self.file[0] * self.file[1]).mean())
+        for turned in (False, True):
+            second = self.file[1][::-1] if turned else self.file[1]
+            waves = np.conj(np.fft.rfft(self.file[0])) * np.fft.rfft(second)
+            together = np.fft.irfft(waves, rows) / rows
+            near = np.maximum(np.roll(together, 1), np.roll(together, -1))
+            gain = together - np.maximum(near, beside)
+            place = int(gain.argmax())
+            stands = float(together[place])
+            # Of columns that are nearly alike each product stands twice in a turned sum.
+            if gain[place] < max(least * np.sqrt(1 + turned), stands / 2) or stands > usual + least:
+                continue
+            if turned:
+                return float(gain[place]), "from the last row to the first"
+            away = place if 2 * place <= rows else place - rows
+            if self._in_original(away) < stands / 2:
+                way = "below" if away > 0 else "above"
+                return float(gain[place]), f"{abs(away):,} {way}, from the last on to the first"
+        return None
+
+    def _in_original(self, away: int) -> float:
+        """How the original's rows go together in their own order."""
+        one, two = self.own if away > 0 else self.own[::-1]
+        one, two = one[: -abs(away)], two[abs(away) :]
+        return float((one * two).mean()) if len(one) else 0.0
+
+
+def _common(sides: tuple[NDArray[np.integer], NDArray[np.integer]]) -> tuple[Indices, Indices]:
+    """The codes of both sides, from 0, of which rare ones are one, with a common one if need be."""
+    size = max(int(side.max(initial=0)) for side in sides) + 1
+    shares = [np.bincount(side, minlength=size) / max(len(side), 1) for side in sides]
+    often = np.all(np.array(shares) >= _RARELY, axis=0)
+    index = np.where(often, np.cumsum(often) - 1, often.sum())
+    if any(share[~often].sum() < _RARELY for share in shares):
+        index[~often] = max(int(often.sum()) - 1, 0)
+    return index[sides[0]], index[sides[1]]
