@@ -49,7 +49,6 @@ from voile.audit.drift import ComparedSides
 from voile.audit.excess import (
     BY_KNOWN,
     BY_LIKELIHOOD,
-    BY_MOVED,
     BY_NEARLY_WHOLE,
     Excess,
     MovedCodes,
@@ -252,18 +251,16 @@ def _scores(
     }
     if alike and find_spec("sklearn"):
         by_row["boosted trees"] = _by_trees(beside, kept, asked, draws)
-    as_shown = [column for column in columns if not column.is_near]
-    for some in (columns, as_shown)[: 2 if len(as_shown) < len(columns) else 1]:
+    for some in dict.fromkeys((columns, tuple(c for c in columns if not c.is_near))):
         if (agreeing := _whole_rows(some, kept, asked)) is not None:
             by_row[f"{BY_NEARLY_WHOLE} of {len(some)}"] = agreeing
     if (agreeing := _beside_blanks(columns, kept, asked)) is not None:
         by_row[f"{BY_KNOWN} what a row with empty cells shows"] = agreeing
-    if (moved := MovedCodes.of(columns, kept, asked, draws)) is not None:
-        by_row[BY_MOVED] = moved.scores(draws)
+    by_row |= MovedCodes.scored(columns, kept, asked, draws)
     for name, names in known.items():
         places = [at for at, c in enumerate(columns) if c.name in names]
         if 1 < len(places) < len(columns):
-            some = [columns[at] for at in places]
+            some = tuple(columns[at] for at in places)
             by_row[f"{BY_KNOWN} {name}"] = _exactly(some, nearest.only(places), kept, asked)
     return asked[ORIGINAL][np.unique(units[ORIGINAL], return_index=True)[1]], {
         name: (_of_persons(units[0], own), _of_persons(units[1], other))

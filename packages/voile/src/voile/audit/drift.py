@@ -54,7 +54,6 @@ from itertools import combinations
 from math import inf
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 from scipy import special
 
@@ -62,6 +61,7 @@ from voile.audit.beside import CONTROL, ORIGINAL, JointCodes, JointColumn
 from voile.audit.excess import ALARM, TIMES
 from voile.audit.recognition import Recognised
 from voile.release.reading import People, distinct_texts_of, floats_of
+from voile.table.arrays import Frame, Values
 from voile_base.ondemand import dataclass
 from voile_base.randomness import Draws, Randomness
 
@@ -578,7 +578,7 @@ _HOLDS_ALL = "the original holds all people of whom the file was made"
 
 
 def people_taken_out(
-    released: pl.DataFrame,
+    released: Frame,
     recognised: Iterable[Recognised],
     original: People,
     control: People | None,
@@ -610,7 +610,7 @@ _Gaps = Iterator[tuple[int, int, str]]
 """How many people of the control and rows of a file are where the original has nobody."""
 
 
-def _gaps(own: pl.Series, other: pl.Series, cells: pl.Series) -> _Gaps:
+def _gaps(own: Values, other: Values, cells: Values) -> _Gaps:
     """Beyond all numbers of the original."""
     numbers, others, shown = (floats_of(side) for side in (own, other, cells))
     if np.isfinite(numbers).any():
@@ -620,7 +620,7 @@ def _gaps(own: pl.Series, other: pl.Series, cells: pl.Series) -> _Gaps:
             yield people, rows, f"lie {where} all numbers"
 
 
-def _lacking(own: pl.Series, other: pl.Series, cells: pl.Series) -> _Gaps:
+def _lacking(own: Values, other: Values, cells: Values) -> _Gaps:
     """At each text that the original lacks."""
     known = set(distinct_texts_of(own)[0])
     counts = []

@@ -299,6 +299,14 @@ class MovedCodes:
         first, second = (side.astype(np.int32) for side in people)
         return cls((first, second), rows, np.array(sizes, dtype=np.int32), tuple(rarity))
 
+    @classmethod
+    def scored(
+        cls, columns: Sequence[JointColumn], kept: Indices, asked: Sequence[Indices], draws: Draws
+    ) -> dict[str, list[NDArray[np.float64]]]:
+        """The scores of people by their name; none where columns are too few."""
+        moved = cls.of(columns, kept, asked, draws)
+        return {} if moved is None else {BY_MOVED: moved.scores(draws)}
+
     def scores(self, draws: Draws) -> list[NDArray[np.float64]]:
         """How rare the values are of people of whom a row shows them moved; 0 without; (p,)."""
         found = [np.zeros(len(side)) for side in self.people]
