@@ -125,7 +125,7 @@ _GIVEN = "whole numbers that are given one by one: numbers of persons or of reco
 _CODES = "codes of persons, things or places"
 _RECORDED = re.compile(r"\d{5,}(?!00)\d\d(?:\.0)?")  # of records, and not of groups
 _BEYOND = 100_000  # no count or measure that others may know is so great in every row
-_FIRST_YEAR, _LAST_YEAR = 1850, 2050
+_FIRST_YEAR, _LAST_YEAR = 1850, 2100
 _TWO = 2  # different texts of several words may be names of persons
 _NUMBERED = ("nr", "no", "num", "numero", "nummer", "number", "id", "br", "sz")
 _LISTED = 0.3  # of texts with common names of persons, from which on they may be names
@@ -138,6 +138,8 @@ _LASTED = re.compile(
 )
 _BLOCK = 12  # rows of one whole number, on average, up to which it may be that of a household
 _ROWS_OF_A_BLOCK = 1.1
+_ROWS_OF_A_YEAR = 3
+"""So many rows share a number of four figures on average, if it is a year and no record's."""
 _RUNNING = 100
 """So many whole numbers that are counted up are of records, whatever their name says."""
 _NEVER = frozenset({"nested", "binary", "duration", "empty"})
@@ -388,7 +390,8 @@ def _tells_though_named(details: ColumnDetails, meaning: Meaning) -> str | None:
         return None
     texts, places = details.sample, meaning.kind == "geography"
     named_after = fits(words_told("one_of_a_group"), words_of(details.profile.name)) or (
-        (looks_like_full_names(texts) or are_named(texts)) and of_staff(details.profile.name, texts)
+        (looks_like_full_names(texts) or are_named(texts) or _may_log_in(texts))
+        and of_staff(details.profile.name, texts)
     )
     if named_after and not looks_like_groups(texts):
         return PERSONS
@@ -399,6 +402,12 @@ def _tells_though_named(details: ColumnDetails, meaning: Meaning) -> str | None:
         shared = meaning.role == "quasi" and details.look().is_shared()
         told = _CODES if are_of_things(texts, shared=shared) else None
     return told or (None if looks_like_groups(texts) else _tell_together(details, places))
+
+
+def _may_log_in(texts: Sequence[str]) -> bool:
+    """Whether texts are initials, or words in small letters, as logins without figures are."""
+    small = all(one.isalpha() and one.isascii() and one.islower() for one in texts)
+    return len(texts) > _TWO and (small or are_initials(texts))
 
 
 def _cannot_be(details: ColumnDetails, meaning: Meaning) -> bool:
@@ -453,7 +462,8 @@ def _alone(
         why = "a program made its values, to tell something apart"
         return ColumnProposal(details, "identifier", "code", why)
     counted = look.is_counted_up and many and profile.distinct > _RUNNING
-    if counted or are_given_once(look):
+    years = _are_years(details) and details.rows > _ROWS_OF_A_YEAR * profile.distinct
+    if (counted or are_given_once(look)) and not years:
         return ColumnProposal(details, "identifier", "code", _GIVEN)
     one_each = many and look.share > ALONE
     things = one_each and are_of_things(details.sample, shared=False)
@@ -469,6 +479,7 @@ def _alone(
         return ColumnProposal(details, "identifier", "text", "nearly every row has its own")
     numbered = look.is_numbered and (look.is_counted_up or not have_thin_ends(look.filled))
     numbered = numbered or run_without_gaps(look, listed=details.listed)
+    numbered = numbered and not years
     return ColumnProposal(details, "identifier", "code", _GIVEN) if numbered else None
 
 

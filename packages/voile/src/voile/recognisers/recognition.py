@@ -157,7 +157,10 @@ class ListedRecogniser:
     def _is_named(self, look: ColumnLook) -> bool:
         if not self._may_be_named(look):
             return False
-        return self.group != "movement" or _has_positions((look.name, *look.beside))
+        if self.group != "movement":
+            return True
+        moves = _has_positions((look.name, *look.beside))
+        return moves and not holds_postcodes(look)  # "cap" is a course, and a postcode elsewhere
 
     def _may_be_named(self, look: ColumnLook) -> bool:
         if self.group == "identifier" and look.distinct <= _MANY and _OF_CLASSES & set(look.words):
@@ -170,7 +173,7 @@ class ListedRecogniser:
             return _has_positions(look.beside)
         if not fits(self.perhaps, look.words) or _is_one_of_a_series(look):
             return False
-        looks = bool(self.looks) and LOOKS[self.looks](look)
+        looks = bool(self.looks) and LOOKS[self.looks](look) and not _are_amounts(self.key, look)
         return looks or bool(self._holding(look)) or self._is_written(look, few=True)
 
     def _is_of_a_home(self, look: ColumnLook) -> bool:
@@ -315,11 +318,16 @@ def _are_amounts(key: str, look: ColumnLook) -> bool:
         return True  # in which they were built
     if look.type == "decimal" and key == "vehicle":
         return share_of(look.filled, _FRACTION.search) > _CHECKED
-    return key == "position" and "wkt" in look.words and look.type == "integer"
+    money = len(look.words) > 1 and look.words[-1] in _CURRENCIES  # "lon" is a wage there
+    return key == "position" and (money or ("wkt" in look.words and look.type == "integer"))
+
+
+_CURRENCIES = frozenset({"kr", "sek", "nok", "dkk", "eur", "euro", "usd", "zl", "pln", "chf"})
 
 
 def _are_years(look: ColumnLook) -> bool:
-    ends = look.extremes if look.type == "integer" else None
+    whole = look.type == "integer" or all(text.endswith(".0") for text in look.filled)
+    ends = look.extremes if whole else None
     return ends is not None and _YEARS[0] <= ends[0] and ends[1] <= _YEARS[1]
 
 

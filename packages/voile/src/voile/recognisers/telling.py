@@ -83,7 +83,7 @@ _FORMS: Mapping[str, re.Pattern[str]] = {
         r"|(?i:(?<!\w)(?:km|pk|pr|sta)\.? ?\d+\+\d{3}(?!\d))"  # stakes of roads
         r"|(?<!\S)[a-z]{3,}\.[a-z]{3,}\.[a-z]{3,}(?!\S)"
     ),
-    "lines of positions": re.compile(r"(?=\S*[a-z])(?=\S*[A-Z])(?=\S*[`~|^\\{}@?])[?-~]{6,}"),
+    "lines of positions": re.compile(r"(?=\S*[a-z])(?=\S*[A-Z])(?=\S*[`~|^\\{}@])[?-~]{6,}"),
     "addresses": re.compile(
         r"(?i)^(?:p\.? ?o\.? ?box|p/?bag|private bag|postfach|postboks) \w"
         r"|\w+(?:kuja|katu|strasse|straße|str\.|weg|gasse|gatan|vägen|vej|utca|laan|straat)"
