@@ -8,7 +8,7 @@ import pytest
 
 from voile.audit.beside import JointCodes
 from voile.audit.copying import Copying
-from voile.audit.drift import ComparedSides, _more_frequent, _tried, people_taken_out
+from voile.audit.drift import ComparedSides, _more_frequent, _tried
 from voile.audit.foreign import as_release
 from voile.audit.recognition import recognise
 from voile.audit.risk import Setting
@@ -171,22 +171,3 @@ def test_as_many_values_are_tried_as_could_be_told() -> None:
         least = draws.uniform(size=size) ** 6
         tried = next(m for m in range(1, size + 2) if (least <= 0.05 / 2 / m).sum() <= m)
         assert _tried(least) == tried
-
-
-def _taken_out(whole: pl.DataFrame, own: pl.DataFrame, control: pl.DataFrame) -> dict[str, str]:
-    """What is said of an original, beside a file that was made of all people."""
-    made = marginals(whole, 3)
-    shown = recognise(made, People(own))
-    return people_taken_out(made, shown, People(own), People(control))
-
-
-def test_an_original_without_its_oldest_or_without_a_town_is_not_assessed() -> None:
-    """Who takes people out before the original is handed in leaves a gap that others fill."""
-    own, control = people(2_000, 1), people(2_000, 2)
-    assert not _taken_out(own, own, control)
-    for kept in (own.filter(pl.col("age") < 88), own.filter(pl.col("town") != "t3")):
-        (why,) = _taken_out(own, kept, control).values()
-        assert "nobody of the original does" in why
-    # A control of another kind, whose ages go further, is no sign of it: the file does not.
-    older = control.with_columns(pl.col("age") + 10)
-    assert not _taken_out(own, own, older)

@@ -27,11 +27,6 @@ others together (Bonferroni).  Nor does a control hold people who were made like
 copies, so that these stand out no more: rows that are alike but for a column, one of which stands
 whole in the file, are divided by chance between both sides (``AlikePairs``).
 
-An original from which people were taken before it was handed in tells nothing of them.  It is not
-assessed whether it holds everybody where people of the control lie beyond all numbers of a column
-of it, or have a value that it lacks, by less than ``ALARM`` over the questions if both are drawn
-alike, and rows of the file do so ``_AS_OFTEN`` as often.  Who is like others leaves no such gap.
-
 Cost: a sort of the values of each column; a count of each pair of columns; a sort of the rows of
 all sides for each set of columns, up to ``_WORK`` rows.
 
@@ -47,7 +42,7 @@ Cost: a sort of the rows for each two columns.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import combinations
@@ -59,13 +54,10 @@ from scipy import special
 
 from voile.audit.beside import CONTROL, ORIGINAL, JointCodes, JointColumn
 from voile.audit.excess import ALARM, TIMES
-from voile.audit.recognition import Recognised
-from voile.release.reading import People, distinct_texts_of, floats_of
-from voile.table.arrays import Frame, Values
 from voile_base.ondemand import dataclass
 from voile_base.randomness import Draws, Randomness
 
-__all__ = ["AlikePairs", "ComparedSides", "people_taken_out"]
+__all__ = ["AlikePairs", "ComparedSides"]
 
 _UNLIKE = 0.05
 """How improbable it must be that any value is found to be more frequent by chance."""
@@ -570,64 +562,3 @@ def _same_law(own: _Indices, other: _Indices) -> float:
     expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / max(counts.sum(), 1)
     apart = float(((counts - expected) ** 2 / np.maximum(expected, 1e-9)).sum())
     return float(special.chdtrc(max(counts.shape[1] - 1, 1), apart))
-
-
-_AS_OFTEN = 0.75
-"""How often rows of a file lie where the original has nobody, beside people of the control."""
-_HOLDS_ALL = "the original holds all people of whom the file was made"
-
-
-def people_taken_out(
-    released: Frame,
-    recognised: Iterable[Recognised],
-    original: People,
-    control: People | None,
-) -> dict[str, str]:
-    """Why nobody can say that the original is whole, by what is asked; empty where it may be."""
-    if control is None:
-        return {}
-    shown = [one for one in recognised if len(one.columns) == 1 and len(one.of) == 1]
-    told = []
-    for one in shown:
-        own, other, cells = original.column(one.name), control.column(one.name), one.columns[0]
-        if all(side.dtype.is_numeric() for side in (own, other, cells)):
-            gaps = [*_gaps(own, other, cells)]
-        else:
-            gaps = [*_lacking(own, other, released[one.of[0]])]
-        share = len(other) / max(len(own) + len(other), 1)
-        for people, rows, what in gaps:
-            often = rows * len(other) >= _AS_OFTEN * people * len(cells)
-            if often and share**people * len(gaps) * len(shown) < ALARM:
-                told.append(
-                    f"{people:,} people of the control and {rows:,} rows of the file {what} of "
-                    f"column {one.name!r}, and nobody of the original does"
-                )
-    remedy = "hand in the table of which the file was made, with everybody in it"
-    return {_HOLDS_ALL: f"{told[0]}; {remedy}"} if told else {}
-
-
-_Gaps = Iterator[tuple[int, int, str]]
-"""How many people of the control and rows of a file are where the original has nobody."""
-
-
-def _gaps(own: Values, other: Values, cells: Values) -> _Gaps:
-    """Beyond all numbers of the original."""
-    numbers, others, shown = (floats_of(side) for side in (own, other, cells))
-    if np.isfinite(numbers).any():
-        for sign, where in ((1, "above"), (-1, "below")):
-            end = np.nanmax(sign * numbers)
-            people, rows = (int((sign * each > end).sum()) for each in (others, shown))
-            yield people, rows, f"lie {where} all numbers"
-
-
-def _lacking(own: Values, other: Values, cells: Values) -> _Gaps:
-    """At each text that the original lacks."""
-    known = set(distinct_texts_of(own)[0])
-    counts = []
-    for side in (other, cells):
-        texts, place = distinct_texts_of(side)
-        rows = np.bincount(place, minlength=len(texts)).tolist()
-        counts.append(dict(zip(texts, rows, strict=True)))
-    for text, others in counts[0].items():
-        if text is not None and text not in known:
-            yield others, counts[1].get(text, 0), "have one value"

@@ -50,7 +50,6 @@ from voile.audit.counting import (
     counted,
     unit_of,
 )
-from voile.audit.drift import people_taken_out
 from voile.audit.foreign import (
     Foreign,
     Repetition,
@@ -420,8 +419,7 @@ def _recognition(sides: Sides) -> _Recognition:
     unread, not_assessed = _unread_columns(sides, foreign)
     shown = [one for one in recognised if one.columns and one.name not in sides.identifiers]
     others = renamed_columns(sides.released, shown, sides.original, sides.control)
-    taken_out = people_taken_out(sides.released, shown, sides.original, sides.control)
-    not_assessed = {**not_assessed, **others.not_assessed, **taken_out}
+    not_assessed = {**not_assessed, **others.not_assessed}
     unfit = {
         **unread,
         **_unfit_columns(shown, sides.original, proposed=proposed),
