@@ -39,12 +39,12 @@ def test_compiled_functions_call_each_other():
     assert uncompiled(_twice) is _twice
 
 
-@njit()
+@njit(cache=False)
 def _share(numbers, index, whole):
     return numbers[index] // (2 if whole else 1)
 
 
-@njit()
+@njit(cache=False)
 def _shares(numbers):
     nearest, total = -1, 0
     for index in range(len(numbers)):
