@@ -73,7 +73,6 @@ class _Compiled:
         self.py_func = function
         self._options = options
         self._dispatcher: Any = None
-
         self._kept: dict[str, _MachineCode | None] = {}
 
     def __call__(self, *arguments: object) -> Any:

@@ -429,14 +429,21 @@ def _lines(person, sizes, numbers, starts, line):  # type: ignore[no-untyped-def
 
 
 @njit(nogil=True)
+def _key(row, starts, line):  # type: ignore[no-untyped-def]
+    """The sum of a line's numbers at the places of a row."""
+    key = np.uint64(0)
+    for at in range(len(starts)):
+        key += line[starts[at] + row[at]]
+    return key
+
+
+@njit(nogil=True)
 def _tally(people, rows, sizes, numbers, starts, counts):  # type: ignore[no-untyped-def]
     line = np.zeros_like(numbers)
     for person in range(len(people)):
         _lines(people[person], sizes, numbers, starts, line)
         for row in range(len(rows)):
-            key = np.uint64(0)
-            for at in range(len(sizes)):
-                key += line[starts[at] + rows[row, at]]
+            key = _key(rows[row], starts, line)
             counts[key >> np.uint64(64 - _BUCKETS)] += 1
 
 
@@ -448,9 +455,7 @@ def _gather(people, rows, sizes, numbers, starts, chosen, found):  # type: ignor
     for person in range(len(people)):
         _lines(people[person], sizes, numbers, starts, line)
         for row in range(len(rows)):
-            key = np.uint64(0)
-            for at in range(len(sizes)):
-                key += line[starts[at] + rows[row, at]]
+            key = _key(rows[row], starts, line)
             if chosen[key >> np.uint64(64 - _BUCKETS)]:
                 keys[count] = key
                 pairs[count, 0], pairs[count, 1] = person, row

@@ -293,12 +293,11 @@ class Choice:
         trial.climb()
         trial.mend()
         spent = not trial.has_met and (trial.is_spent or trial.has_judged_enough)
-        tried, rows = tuple(trial.tried), len(original.frame)
+        tried, rows, most = tuple(trial.tried), len(original.frame), terms.most(met=False)
         if drawn is None:
-            return Choice(stated, policy, rows, tried, terms.most(met=False), exhausted=spent)
+            return Choice(stated, policy, rows, tried, most, exhausted=spent)
         whole.confirm(tried)
         both = (*tried, *whole.tried)
-        most = terms.most(met=False)
         return Choice(stated, policy, rows, both, most, spent, sample=len(drawn.frame))
 
 
@@ -421,14 +420,9 @@ class _Trial:
         return any(one.meets for one in self.tried)
 
     @property
-    def most(self) -> int:
-        """How many plans are tried at most, as things stand."""
-        return self.terms.most(met=self.has_met)
-
-    @property
     def is_spent(self) -> bool:
         """Whether as many plans were tried as may be."""
-        return len(self.tried) >= self.most
+        return len(self.tried) >= self.terms.most(met=self.has_met)
 
     @property
     def has_judged_enough(self) -> bool:

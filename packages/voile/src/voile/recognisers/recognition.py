@@ -323,6 +323,7 @@ def _are_amounts(key: str, look: ColumnLook) -> bool:
 
 
 _CURRENCIES = frozenset({"kr", "sek", "nok", "dkk", "eur", "euro", "usd", "zl", "pln", "chf"})
+"""What stands last in names of columns of money, whatever the word before it means."""
 
 
 def _are_years(look: ColumnLook) -> bool:
