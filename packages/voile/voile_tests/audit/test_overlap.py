@@ -8,7 +8,7 @@ import pytest
 
 from voile.audit import sides
 from voile.audit.beside import JointCodes
-from voile.audit.drift import ComparedSides
+from voile.audit.drift import ComparedSides, _disjoint
 from voile.audit.foreign import as_release
 from voile.audit.recognition import recognise
 from voile.audit.sides import _shared_people
@@ -150,6 +150,22 @@ def test_people_like_those_copied_are_told_in_a_control() -> None:
     found = _compared(released, own, near)
     assert found is not None
     assert "like rows of the original that the file shows" in found
+
+
+def test_pairs_without_a_row_in_common_are_those_of_one_walk() -> None:
+    """Of 200 lists of pairs those are kept that a walk takes which skips rows it has seen."""
+    draws = np.random.default_rng(0)
+    for _ in range(200):
+        rows = int(draws.integers(2, 30))
+        some = [draws.choice(rows, 2, replace=False) for _ in range(draws.integers(0, 60))]
+        seen: set[int] = set()
+        kept = []
+        for at, pair in enumerate(some):
+            if seen.isdisjoint(pair.tolist()):
+                seen.update(pair.tolist())
+                kept.append(at)
+        pairs = np.array(some, dtype=np.int64).reshape(-1, 2).T
+        assert _disjoint(pairs).tolist() == kept
 
 
 @pytest.mark.slow

@@ -33,7 +33,9 @@ all sides for each set of columns, up to ``_WORK`` rows.
 Whether a few rows of two files are the same people's, or nearly.  Of pairs of rows that alone are
 alike in all columns, or in all but one, chance divides a known share between the files.  Who puts
 copies of rows of one file into the other divides more of them, and chance makes few of rare values:
-so the rarest m are asked, m = 8, 11, 16, ..., by a binomial distribution (Bonferroni).  Files in
+so the rarest m are asked, m = 8, 11, 16, ..., by a binomial distribution (Bonferroni), of which no
+two have a row in common: where each of the people of a crowd is like the next, chance divides many
+or none of their pairs.  Files in
 which repeated rows were left out have no undivided pairs of all columns; those are asked there only
 where pairs of all but one column do not explain them.
 
@@ -316,31 +318,35 @@ repeated rows are no explanation."""
 class AlikePairs:
     """Pairs of rows of two files that alone are alike in some columns, by the file of each row."""
 
+    rows: _Indices
+    """Shape (2, k)."""
     crowd: NDArray[np.float32]
     """Shape (k,): how many rows are like one of the two."""
     divided: NDArray[np.bool_]
     """Shape (k,): which of them have a row in either file."""
     share: float
     """Of pairs, that chance divides."""
+    times: _Indices
+    """Shape (k,): how often each counts."""
 
     @classmethod
-    def of(
-        cls, keys: NDArray[np.uint64], crowd: NDArray[np.float32], first: int
-    ) -> tuple[AlikePairs, _Indices, _Indices]:
-        """Of rows (n,), the first of which are one file's; besides, the two rows of each pair."""
+    def of(cls, keys: NDArray[np.uint64], crowd: NDArray[np.float32], first: int) -> AlikePairs:
+        """Of rows (n,), the first of which are one file's."""
         order = np.argsort(keys, kind="stable")
         starts = np.flatnonzero(np.diff(keys[order], prepend=~keys[order[:1]]))
         alone = starts[np.diff(starts, append=len(keys)) == 2]
         one, two = order[alone], order[alone + 1]
         size, others = len(keys), len(keys) - first
         share = 2 * first * others / max(size * (size - 1), 1)
-        return cls(crowd[one] + crowd[two], (one < first) != (two < first), share), one, two
+        divided = (one < first) != (two < first)
+        rows = np.stack((one, two))
+        return cls(rows, crowd[one] + crowd[two], divided, share, np.ones_like(one))
 
-    def counted(self, times: _Indices) -> AlikePairs:
+    def counted(self, times: _Indices, share: float) -> AlikePairs:
         """The same, of which each counts so often; the fewer, the more rows are like none."""
-        places = np.repeat(np.arange(len(times)), times)
-        crowd = self.crowd[places] * np.float32(len(places))
-        return AlikePairs(crowd, self.divided[places], self.share)
+        some = np.flatnonzero(times)
+        crowd = self.crowd[some] * np.float32(times.sum())
+        return AlikePairs(self.rows[:, some], crowd, self.divided[some], share, times[some])
 
     @classmethod
     def shared(
@@ -361,17 +367,17 @@ class AlikePairs:
             crowd += _as_many(whole - some[0] - some[1])
         near = []
         for names in (whole, *(whole - column for column in columns)):
-            found, one, two = cls.of(names, crowd, first)
+            found = cls.of(names, crowd, first)
+            (one, two), share = found.rows, found.share
             times = np.asarray((names is whole) | (whole[one] != whole[two]), dtype=np.int64)
             if asked is not None:
                 times *= asked[one].astype(np.int64) + asked[two]
                 share = 1 - (first - 1) / max(len(whole) - 1, 1)
-                found = replace(found, share=share)
-            near.append(found.counted(times))
+            near.append(found.counted(times, share))
         every = near.pop(0)
-        undivided = sum(int((~pairs.divided).sum()) for pairs in near)
+        undivided = sum(int(pairs.times[~pairs.divided].sum()) for pairs in near)
         compared = not every.divided.all()
-        compared |= len(every.divided) > _FEWEST + 2 * _LEFT_OUT * undivided
+        compared |= every.times.sum() > _FEWEST + 2 * _LEFT_OUT * undivided
         lists = [some for some in (near, [every] if compared else []) if some]
         beyond, chance = min((_rarest(some) for some in lists), key=lambda one: one[1])
         return beyond, min(chance * len(lists), 1.0)
@@ -382,6 +388,8 @@ def _rarest(pairs: Sequence[AlikePairs]) -> tuple[float, float]:
     order = np.argsort(np.concatenate([some.crowd for some in pairs]), kind="stable")
     if not len(order):
         return 0.0, 1.0
+    order = order[_disjoint(np.concatenate([some.rows for some in pairs], axis=1)[:, order])]
+    order = np.repeat(order, np.concatenate([some.times for some in pairs])[order])
     divided = np.cumsum(np.concatenate([some.divided for some in pairs])[order])
     tops = np.array([int(_FEWEST * 2 ** (step / 2)) for step in range(2 * 32)])
     tops = np.append(tops[tops < len(order)], len(order))
@@ -390,6 +398,21 @@ def _rarest(pairs: Sequence[AlikePairs]) -> tuple[float, float]:
     best = int(chances.argmin())
     beyond = float(divided[tops[best] - 1] - share * tops[best])
     return beyond, float(chances[best]) * len(tops)
+
+
+def _disjoint(pairs: _Indices) -> _Indices:
+    """Places of the pairs (2, k) that have no row in common with one before that is kept."""
+    kept, left = [], np.arange(pairs.shape[1])
+    size = int(pairs.max(initial=0)) + 1
+    while len(left):
+        first = np.full((2, size), pairs.shape[1])
+        for side in (0, 1):
+            first[side, pairs[side, left[::-1]]] = left[::-1]  # the last that is written stays
+        leads = (first.min(axis=0)[pairs[:, left]] == left).all(axis=0)
+        kept.append(left[leads])
+        taken = _marked(pairs[:, left[leads]].ravel(), size)
+        left = left[~taken[pairs[:, left]].any(axis=0)]
+    return np.sort(np.concatenate([*kept, left]))
 
 
 def _as_many(keys: NDArray[np.uint64]) -> NDArray[np.float32]:
