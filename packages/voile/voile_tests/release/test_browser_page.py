@@ -182,6 +182,9 @@ def test_a_folder_that_is_chosen_is_told_and_nothing_is_asked(browser, good, tmp
     page.get_by_text("Nothing in this folder contradicts what the release claims").wait_for()
     assert page.locator("#found .holds").count() == 0  # nobody has signed it
     assert "Claim ke-anonymity (k = 5, e = 50): holds." in page.inner_text("#found")
+    page.set_input_files("#folder", good["suppressing"])
+    page.get_by_text("up to 20 % of the rows left out): not contradicted by the rows").wait_for()
+    assert "up to 20 % of the rows left out" in voile("recount", good["suppressing"]).stdout
     page.set_input_files("#folder", shutil.copytree(good["ranking"], tmp_path / "some" / "folder"))
     page.get_by_text("Nothing in this folder contradicts what the release claims").wait_for()
     page.get_by_text("Not visible in the rows: the precision of boxes").wait_for()

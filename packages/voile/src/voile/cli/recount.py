@@ -128,7 +128,9 @@ def _show(found: Recount) -> None:
 def _parameters(claim: Document) -> Iterator[str]:
     """What is claimed, in numbers, and the names of further criteria."""
     for name, value in claim.items():
-        if isinstance(value, int | float):
+        if name == "suppression_limit":
+            yield f"up to {100 * value:.6g} % of the rows left out"
+        elif isinstance(value, int | float):
             yield f"{name} = {value}"
         elif isinstance(value, Mapping) and isinstance(value.get("value"), int | float):
             yield f"{name} = {value['value']}"

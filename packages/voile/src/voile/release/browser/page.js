@@ -13,6 +13,7 @@ function listed(title, sentences, kind) {
 
 // What is claimed, in numbers, and the names of further criteria.
 function parameters([name, value]) {
+  if (name === "suppression_limit") return [`up to ${Number((100 * value).toPrecision(6))} % of the rows left out`];
   if (isNumber(value)) return [`${name} = ${value}`];
   if (name === "criteria" && value) return value.map((one) => one.name);
   return value && isNumber(value.value) ? [`${name} = ${value.value}`] : [];
