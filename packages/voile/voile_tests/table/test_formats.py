@@ -245,7 +245,9 @@ def test_sheets_that_are_no_table_are_refused(rows: Any, said: str, tmp_path: Pa
 def test_a_first_column_without_a_name_holds_the_rows(tmp_path: Path) -> None:
     """As Pandas writes its index; refused beside another without a name, or one called so."""
     file = workbook(tmp_path / "book.xlsx", Sheet=[[None, "a"], [0, 5], [1, 6]])
-    assert read_frame(file).frame.columns == ["row", "a"]
+    found = read_frame(file)
+    assert found.frame.columns == ["row", "a"]
+    assert found.notes == (f"{file}: column 1 has no name; it is called 'row', as row names are",)
     for names in ([None, "a", None], [None, "row"]):
         said = message(workbook(tmp_path / "other.xlsx", Sheet=[names, [1, 2, 3][: len(names)]]))
         assert "column 1 of sheet 'Sheet' has no name" in said

@@ -40,6 +40,7 @@ __all__ = [
     "Thousands",
     "column_names",
     "layout_of_text",
+    "row_names_note",
     "with_row_names",
 ]
 
@@ -164,6 +165,11 @@ def with_row_names(names: tuple[str, ...]) -> tuple[str, ...]:
     if first or not others or "" in others or ROW_NAMES in others:
         return names
     return (ROW_NAMES, *others)
+
+
+def row_names_note(file: str) -> str:
+    """That the first column of a file got its name so."""
+    return f"{file}: column 1 has no name; it is called {ROW_NAMES!r}, as row names are"
 
 
 def column_names(

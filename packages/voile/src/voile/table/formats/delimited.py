@@ -53,7 +53,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import csv
 
-from voile.schema.layout import ROW_NAMES, USUAL, InputLayout, column_names, with_row_names
+from voile.schema.layout import (
+    ROW_NAMES,
+    USUAL,
+    InputLayout,
+    column_names,
+    row_names_note,
+    with_row_names,
+)
 from voile.table.arrays import (
     infer_decimal_comma,
     infer_type,
@@ -330,9 +337,7 @@ def read_csv(
     table = _parse(text, layout, wanted, compact=compact)
     notes = list(text.notes)
     if layout.unnamed and ROW_NAMES in wanted:
-        notes.append(
-            f"{text.name}: column 1 has no name; it is called {ROW_NAMES!r}, as row names are"
-        )
+        notes.append(row_names_note(text.name))
     if stated.header_rows and all(
         name.replace(".", "").lstrip("-").isdigit() for name in layout.names
     ):

@@ -28,7 +28,13 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from voile.schema.layout import USUAL, InputLayout, column_names, with_row_names
+from voile.schema.layout import (
+    USUAL,
+    InputLayout,
+    column_names,
+    row_names_note,
+    with_row_names,
+)
 from voile.table.arrays import infer_type
 from voile.table.formats.registry import (
     Whole,
@@ -83,7 +89,7 @@ class Excel:
         """The sheet of that name, or the only one, from the row of names on."""
         with _opened(file) as book:
             sheet = _sheet(file, book, layout.sheet or part)
-            names = _names(file, book, sheet, layout)
+            names, unnamed = _names(file, book, sheet, layout)
             frame = _cells(file, book, sheet, names, layout)
         refuse_nothing(file, names, frame.height)
         _refuse_gaps(file, sheet, frame, layout)
@@ -92,7 +98,8 @@ class Excel:
         frame.columns = list(names)
         wanted = [name for name in names if columns is None or name in columns]
         shaped = [_shaped(frame[name], layout) for name in wanted]
-        return Whole(pl.DataFrame(shaped), names, loose=True)
+        notes = (row_names_note(f"{file}"),) if unnamed and names[0] in wanted else ()
+        return Whole(pl.DataFrame(shaped), names, notes, loose=True)
 
     def head(self, file: Path, part: str | None, rows: int) -> tuple[str, list[list[str | None]]]:
         """The name of a sheet and its first rows as texts; raises as ``read`` does."""
@@ -273,8 +280,13 @@ def _texts(book: ExcelReader, sheet: str, skipped: int, rows: int) -> list[list[
     return [list(row) for row in read.rows()]
 
 
-def _names(file: Path, book: ExcelReader, sheet: str, layout: InputLayout) -> tuple[str, ...]:
-    """The names in the rows that hold them; raises ``TableError`` where they are none."""
+def _names(
+    file: Path, book: ExcelReader, sheet: str, layout: InputLayout
+) -> tuple[tuple[str, ...], bool]:
+    """The names in the rows that hold them, and whether the first got one that is not there.
+
+    Raises ``TableError`` where they are none.
+    """
     rows = layout.header_rows
     whole = book.load_sheet(sheet, header_row=None, skip_rows=0, n_rows=1, dtypes="string")
     width: int = whole.width
@@ -283,7 +295,7 @@ def _names(file: Path, book: ExcelReader, sheet: str, layout: InputLayout) -> tu
     if rows and rows[-1] > whole.total_height:
         raise TableError(f"{file}: sheet {sheet!r} ends above row {rows[-1]}, its row of names")
     heads = _texts(book, sheet, rows[0] - 1, len(rows)) if rows else []
-    names = column_names(heads, width, numbered=layout.number_names)
+    written = names = column_names(heads, width, numbered=layout.number_names)
     if len(rows) == 1:
         names = with_row_names(names)
     if "" in names:
@@ -295,7 +307,7 @@ def _names(file: Path, book: ExcelReader, sheet: str, layout: InputLayout) -> tu
             f"plan's [input], or {file.name}#header=3 (voile plan proposes it). If another table "
             "stands beside this one, copy each to a sheet of its own. Else give the column a name"
         )
-    return names
+    return names, names != written
 
 
 def _refuse_neighbours(file: Path, book: ExcelReader, sheet: str, names: Sequence[str]) -> None:
