@@ -223,8 +223,9 @@ def test_what_columns_of_other_countries_hold(name, values, role, tmp_path: Path
 def test_a_number_beside_the_street_of_an_address_is_that_of_a_house(
     number: str, tmp_path: Path
 ) -> None:
-    """By the word that both names begin with; another number is a count."""
+    """By the word that both names begin with; another number, elsewhere, is a count."""
     street = f"{number.split('_', maxsplit=1)[0]}_street"
     numbers, streets = [1 + r % 40 for r in range(_ROWS)], ["Dobra", "Polna"] * (_ROWS // 2)
     assert _roles(tmp_path, **{street: streets, number: numbers})[number] == "identifier"
-    assert _roles(tmp_path, **{"home_street": streets, number: numbers})[number] != "identifier"
+    apart = {"home_street": streets, "age": numbers, "sex": ["f", "m"] * (_ROWS // 2)}
+    assert _roles(tmp_path, **apart, **{number: numbers})[number] != "identifier"

@@ -686,6 +686,8 @@ def test_a_few_words_that_many_rows_have_among_numbers_are_none(tmp_path):
     assert {_of(found, name).role for name in ("za", "zb", "zc")} <= PUBLISHED
     assert _of(found, "za").kind == "number"
     assert _proposal(tmp_path, {"za": grades}).marks == ()
+    classes = [("NO", "<30", ">30", "NO")[n % 4] for n in range(ROWS)]
+    assert _proposal(tmp_path, {"readmitted": classes}).marks == ()
 
 
 def test_errors_of_a_spreadsheet_are_marks_in_any_language(tmp_path):
@@ -711,6 +713,25 @@ def test_houses_flats_and_boxes_are_addresses_and_pressures_are_health(tmp_path)
     assert not {_of(found, name).role for name in ("CP_CO", "postal", "so_tk")} & PUBLISHED
     assert _of(found, "zz").role == "sensitive"
     assert (_of(found, "AGS").role, _of(found, "od-do").role) == ("quasi", "quasi")
+
+
+def test_numbers_behind_a_street_are_those_of_houses_whatever_their_name(tmp_path):
+    """One or two columns of them, but no few districts, postcodes or known measures."""
+    draw = random.Random(28)
+    streets = ("Polní", "Školní", "Nádražní", "Husova", "Lipová", "Zahradní")
+    columns = {
+        "ULICE": [draw.choice(streets) for _ in range(ROWS)],
+        "zq": [draw.randint(1, 1900) for _ in range(ROWS)],
+        "zw": [f"{draw.randint(1, 130)}{draw.choice(('', '', 'a'))}" for _ in range(ROWS)],
+        "ulice": [draw.choice(streets) for _ in range(ROWS)],
+        "okrsek": [draw.randint(1, 12) for _ in range(ROWS)],
+        "PSC": [f"{draw.randint(100, 799)} 0{draw.randint(0, 9)}" for _ in range(ROWS)],
+        "calle": [draw.choice(streets) for _ in range(ROWS)],
+        "area_m2": [draw.randint(30, 180) for _ in range(ROWS)],
+    }
+    found = _proposal(tmp_path, columns)
+    assert not {_of(found, name).role for name in ("zq", "zw")} & PUBLISHED
+    assert {_of(found, name).role for name in ("okrsek", "PSC", "area_m2")} <= PUBLISHED
 
 
 def test_a_word_that_many_rows_have_among_numbers_stands_for_a_missing_one(tmp_path):

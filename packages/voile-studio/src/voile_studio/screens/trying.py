@@ -266,12 +266,43 @@ def _page(project: Project, risk: str) -> Json:
         "no_series": refused_persons(project, plan) if plan else "",
         "keeps_series": bool(plan and plan.method and keys_of_series(plan.method.name)),
         "tries": found,
+        "next": _next_to_look_at(found),
         "as_shares": SHARES,
         "worst_person": WORST_PERSON,
         "nearly": NEARLY_LOST,
         "looks": looks(project),
         "wrong": wrong,
     }
+
+
+@dataclass(frozen=True)
+class _NextPlan:
+    """The plan of a try that is to be looked at next."""
+
+    attempt: str
+    index: int
+    name: str
+    meets: bool
+    """Whether it meets the policy, so far as figures decide."""
+
+
+def _next_to_look_at(tries: Sequence[Json]) -> _NextPlan | None:
+    """Of the newest try, the plan of the least loss that meets the policy; without one, of all.
+
+    None where no plan was tried, or none of them meets the policy.
+    """
+    newest = tries[0] if tries else None
+    if newest is None or newest["comparison"] is None or newest["another"] or newest["file"]:
+        return None
+    made = [
+        (point.loss, index, point)
+        for index, point in enumerate(newest["comparison"].points)
+        if point.record and point.loss is not None and not point.unmet
+    ]
+    if not made:
+        return None
+    _, index, point = min(made, key=lambda one: one[:2])
+    return _NextPlan(newest["name"], index, point.name, point.unmet is not None)
 
 
 def _start(project: Project, said: Mapping[str, Sequence[str]]) -> None:

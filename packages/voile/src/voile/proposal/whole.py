@@ -429,7 +429,9 @@ def _as_of_persons(columns: list[ColumnProposal], stems: Mapping[str, str]) -> l
 def _proposed(each: ColumnDetails, stems: Mapping[str, str], persons: int | None) -> ColumnProposal:
     """What a column might be; a guess knows how many persons the rows are of, if told."""
     name = each.profile.name
-    beside = [one for one in stems if one != name]
+    names = [*stems]
+    at = names.index(name)
+    beside = [*names[at + 1 :], *names[:at]]
     by_name = propose_column(each, stems[name], beside, persons)
     if each.headed:
         below = _as_called(each, each.headed, beside, persons)

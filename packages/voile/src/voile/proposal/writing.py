@@ -290,10 +290,10 @@ def _missing(proposal: Proposal) -> Iterator[str]:
     if proposal.marks:
         details = [column.details for column in proposal.columns]
         where = (
-            f"{_value(mark)} in {_value(marked_columns(details, mark)[:_FEW])}"
+            f"{_value(mark)} in {', '.join(map(_value, marked_columns(details, mark)[:_FEW]))}"
             for mark in proposal.marks
         )
-        why = f"texts that seem to stand for a missing value: {', '.join(where)}"
+        why = f"texts that seem to stand for a missing value: {'; '.join(where)}"
         yield _line("missing", list(proposal.marks), why)
 
 

@@ -185,7 +185,10 @@ class ListedRecogniser:
         if beside and self._numbers_a_home(look.words):
             return True
         same = any(words[:1] == first and len(words) > 1 for words in beside)
-        return same and self._numbers_a_home(rest)  # billing_number beside billing_street
+        if same and self._numbers_a_home(rest):  # billing_number beside billing_street
+            return True
+        before = any(fits(self.columns, words_of(name)) for name in look.beside[-2:])
+        return before and _are_numbers_of_houses(look)
 
     def _numbers_a_home(self, words: Sequence[str]) -> bool:
         alone = len(words) == 1
@@ -274,6 +277,7 @@ _OF_CLASSES = frozenset(
     | {"version", "group", "typ", "tipo", "tipus", "modell", "modelo", "modele", "modello", "marke"}
     | {"marca", "merk", "marque", "statut", "stato", "estado", "soort", "rodzaj", "kategorie"}
     | {"categoria", "categorie", "klasse", "clase", "classe", "gruppe", "groupe", "grupo", "gruppo"}
+    | {"meslek", "meslegi", "occupation", "profession", "beruf", "profesion", "professione"}
     | {"lib", "libelle", "label", "bezeichnung", "модель"}
     | {"모델", "기종", "型号", "型番", "モデル"}
 )
@@ -308,6 +312,20 @@ def _names_a_campaign(look: ColumnLook) -> bool:
     return "utm" in look.words and not campaigns.isdisjoint(look.words)
 
 
+def _are_numbers_of_houses(look: ColumnLook) -> bool:
+    """Whether values are written so, and the name does not say that they are something else."""
+    meaning = meaning_of(look.name)
+    if meaning is not None and meaning.kind != "geography":
+        return False
+    texts = [text.removesuffix(".0") for text in look.filled]
+    several = look.distinct > FEW_PERSONS and len(set(map(len, texts))) > 1
+    return several and share_of(texts, _HOUSE.fullmatch) > _CHECKED and not holds_postcodes(look)
+
+
+_HOUSE = pattern_on_demand(r"\d{1,4}(?: ?[a-zA-Z]| ?[/-] ?\d{0,4} ?[a-zA-Z]?)?")
+"""The number of a house, and of a flat in it: 12, 7/a, 1105/60."""
+
+
 def _are_amounts(key: str, look: ColumnLook) -> bool:
     """Whether values are no telephones, plates, places or mail: round sums, volts, weeks, codes."""
     if key == "e-mail" and look.type == "text" and look.share <= _TELLING:
@@ -319,10 +337,15 @@ def _are_amounts(key: str, look: ColumnLook) -> bool:
     if look.type == "decimal" and key == "vehicle":
         return share_of(look.filled, _FRACTION.search) > _CHECKED
     money = len(look.words) > 1 and look.words[-1] in _CURRENCIES  # "lon" is a wage there
+    if key == "vehicle" and money:
+        return True
     return key == "position" and (money or ("wkt" in look.words and look.type == "integer"))
 
 
-_CURRENCIES = frozenset({"kr", "sek", "nok", "dkk", "eur", "euro", "usd", "zl", "pln", "chf"})
+_CURRENCIES = frozenset(
+    {"kr", "sek", "nok", "dkk", "eur", "euro", "usd", "zl", "pln", "chf", "gbp", "czk", "bgn"}
+    | {"huf", "ft", "ron", "lei", "hrk", "rsd", "try", "uah"}
+)
 """What stands last in names of columns of money, whatever the word before it means."""
 
 

@@ -123,7 +123,7 @@ class ColumnLook:
     texts: Sequence[str] = ()
     """Some of the different values, as texts; no missing ones."""
     beside: Sequence[str] = ()
-    """Names of the other columns of the table."""
+    """Names of the other columns, from the next one on: the last are those before this one."""
     extremes: tuple[float, float] | None = None
     """The least and the greatest number; never to be written down."""
     formats: tuple[str, ...] = ()

@@ -186,7 +186,8 @@ def telling_columns(
     """
     for role in roles:
         for name in getattr(plan.roles, role):
-            beside = tuple(other for other in names if other != name)
+            at = names.index(name)
+            beside = (*names[at + 1 :], *names[:at])
             found = _told_of(rows, plan, name, role, beside)
             if found is not None:
                 yield found

@@ -325,8 +325,12 @@ def _marks(column: pl.Series, layout: InputLayout) -> tuple[str, ...]:
 
 
 def _are_measured(texts: pl.Series, layout: InputLayout) -> pl.Series:
-    """Which texts are numbers as a layout writes them, or limits of what was measured: "<0,5"."""
-    plain = texts.str.strip_chars().str.replace("^[<>≤≥]=? ?", "")
+    """Which texts are numbers as a layout writes them, or limits of what was measured: "<0,5".
+
+    Where most are limits, as "<30" and ">30" are, nothing was measured: they are classes.
+    """
+    written = texts.str.strip_chars()
+    plain = written.str.replace("^[<>≤≥]=? ?", "")
     for mark, as_usual in (
         (layout.thousands, ""),
         (layout.decimal, "."),
@@ -334,7 +338,9 @@ def _are_measured(texts: pl.Series, layout: InputLayout) -> pl.Series:
     ):
         if mark:
             plain = plain.str.replace_all(mark, as_usual, literal=True).str.strip_chars()
-    return plain.cast(pl.Float64, strict=False).is_not_null()
+    numbers = plain.cast(pl.Float64, strict=False).is_not_null()
+    exact = numbers & ~written.str.contains("^[<>≤≥]")
+    return numbers if 2 * exact.sum() > numbers.sum() else exact
 
 
 def _mark_beside_days(column: pl.Series) -> tuple[str, ...]:
