@@ -227,5 +227,9 @@ def test_a_number_beside_the_street_of_an_address_is_that_of_a_house(
     street = f"{number.split('_', maxsplit=1)[0]}_street"
     numbers, streets = [1 + r % 40 for r in range(_ROWS)], ["Dobra", "Polna"] * (_ROWS // 2)
     assert _roles(tmp_path, **{street: streets, number: numbers})[number] == "identifier"
-    apart = {"home_street": streets, "age": numbers, "sex": ["f", "m"] * (_ROWS // 2)}
+    apart = {
+        "home_street": streets,
+        "group": ["a", "b"] * (_ROWS // 2),
+        "sex": ["f", "m"] * (_ROWS // 2),
+    }
     assert _roles(tmp_path, **apart, **{number: numbers})[number] != "identifier"
