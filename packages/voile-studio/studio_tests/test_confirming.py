@@ -806,6 +806,25 @@ def test_the_policy_of_a_project_is_chosen_before_anything_is_tried(project: Pro
 
 
 @pytest.mark.slow
+def test_a_try_says_nothing_of_a_policy_that_was_chosen_after_it(project: Project) -> None:
+    """Neither its plans nor the next step are said to meet it; going back shows them again."""
+    project.keep_plan(PLAN)
+    visitor = Visitor(project.start.folder)
+    visitor.post("/p/people/plan/policy", policy="ema")
+    visitor.post("/p/people/try", **{"method": "generalization", "generalization.k": "2"})
+    wait_until(lambda: all(job.state != "running" for job in project.jobs.all()))
+    page = visitor.get("/p/people/try").text
+    assert "what figures decide" in page
+    visitor.post("/p/people/plan/policy", policy="gdpr")
+    other = visitor.get("/p/people/try").text
+    assert "Held against the policy “ema”" in other
+    assert "what figures decide" not in other
+    assert "meets the policy with" not in other
+    visitor.post("/p/people/plan/policy", policy="ema")
+    assert visitor.get("/p/people/try").text == page
+
+
+@pytest.mark.slow
 def test_a_withdrawn_release_is_folded(project: Project) -> None:
     """Sign off and Evidence show what stands; what was withdrawn is opened by a click."""
     visitor = Visitor(project.start.folder)

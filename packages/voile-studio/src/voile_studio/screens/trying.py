@@ -10,7 +10,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -125,6 +125,9 @@ def tries(project: Project, risk: str = "") -> list[Json]:
         comparison = worst if tells and folder in counted else own
         if own and risk in _risks_of(own):
             comparison = by_risk(own, risk)
+        other = _other_policy(project, folder.name)
+        if comparison and other:
+            comparison = _without_verdicts(comparison)
         found.append(
             {
                 "name": folder.name,
@@ -134,6 +137,7 @@ def tries(project: Project, risk: str = "") -> list[Json]:
                 "comparison": comparison,
                 "picture": risk_and_loss(comparison) if comparison else None,
                 "file": _other_file(project, folder.name),
+                "other_policy": other,
                 "another": comparison is not None and _another(project, folder.name),
                 "smallest": _smallest_groups(comparison) if comparison else {},
                 "beyond": _found_by_others(comparison) if comparison else {},
@@ -152,6 +156,20 @@ def _other_file(project: Project, attempt: str) -> str:
     job = project.jobs.latest(f"try-{attempt}")
     named = "".join(job.arguments[1:2]).removeprefix("./") if job else ""
     return named if named in project.earlier_sources else ""
+
+
+def _other_policy(project: Project, attempt: str) -> str:
+    """The policy that a try was held against, where the project has chosen another since."""
+    job = project.jobs.latest(f"try-{attempt}")
+    arguments = job.arguments if job else ()
+    held = dict(pairwise(arguments)).get("--policy", "")
+    return held if held != project.policy else ""
+
+
+def _without_verdicts(comparison: StudyComparison) -> StudyComparison:
+    """The same, whose plans were held against no policy that counts."""
+    points = (replace(point, unmet=None, narrow=()) for point in comparison.points)
+    return replace(comparison, points=tuple(points))
 
 
 def _all_risks(comparison: StudyComparison) -> list[float]:
@@ -293,6 +311,8 @@ def _next_to_look_at(tries: Sequence[Json]) -> _NextPlan | None:
     """
     newest = tries[0] if tries else None
     if newest is None or newest["comparison"] is None or newest["another"] or newest["file"]:
+        return None
+    if newest["other_policy"]:
         return None
     made = [
         (point.loss, index, point)
