@@ -125,9 +125,6 @@ def tries(project: Project, risk: str = "") -> list[Json]:
         comparison = worst if tells and folder in counted else own
         if own and risk in _risks_of(own):
             comparison = by_risk(own, risk)
-        other = _other_policy(project, folder.name)
-        if comparison and other:
-            comparison = _without_verdicts(comparison)
         found.append(
             {
                 "name": folder.name,
@@ -137,7 +134,7 @@ def tries(project: Project, risk: str = "") -> list[Json]:
                 "comparison": comparison,
                 "picture": risk_and_loss(comparison) if comparison else None,
                 "file": _other_file(project, folder.name),
-                "other_policy": other,
+                "other_policy": _other_policy(project, folder.name),
                 "another": comparison is not None and _another(project, folder.name),
                 "smallest": _smallest_groups(comparison) if comparison else {},
                 "beyond": _found_by_others(comparison) if comparison else {},
@@ -189,14 +186,18 @@ def _method_of_try(project: Project, attempt: str) -> str:
 
 
 def compared(project: Project, attempt: str) -> StudyComparison | None:
-    """The comparison of a try; None where it is not done, or cannot be read."""
+    """The comparison of a try; None where it is not done, or cannot be read.
+
+    Verdicts of another policy than the project's are left out.
+    """
     folder = project.folder / "tries" / attempt / "compared"
     if not attempt.isdigit() or not folder.is_dir():
         return None
     try:
-        return _by_information(_named_by_parameters(read_comparison(folder)))
+        found = _by_information(_named_by_parameters(read_comparison(folder)))
     except InputError:
         return None
+    return _without_verdicts(found) if _other_policy(project, attempt) else found
 
 
 def _by_information(comparison: StudyComparison) -> StudyComparison:
@@ -305,14 +306,14 @@ class _NextPlan:
 
 
 def _next_to_look_at(tries: Sequence[Json]) -> _NextPlan | None:
-    """Of the newest try, the plan of the least loss that meets the policy; without one, of all.
+    """Of the newest try, the plan of the least loss that meets the policy, if one is chosen.
 
     None where no plan was tried, or none of them meets the policy.
     """
     newest = tries[0] if tries else None
-    if newest is None or newest["comparison"] is None or newest["another"] or newest["file"]:
+    if newest is None or newest["comparison"] is None:
         return None
-    if newest["other_policy"]:
+    if newest["another"] or newest["file"] or newest["other_policy"]:
         return None
     made = [
         (point.loss, index, point)

@@ -44,6 +44,7 @@ from voile.schema.names import (
     fits,
     meaning_of,
     named,
+    names_beside,
     stems_of,
     words_of,
 )
@@ -429,9 +430,7 @@ def _as_of_persons(columns: list[ColumnProposal], stems: Mapping[str, str]) -> l
 def _proposed(each: ColumnDetails, stems: Mapping[str, str], persons: int | None) -> ColumnProposal:
     """What a column might be; a guess knows how many persons the rows are of, if told."""
     name = each.profile.name
-    names = [*stems]
-    at = names.index(name)
-    beside = [*names[at + 1 :], *names[:at]]
+    beside = names_beside(name, tuple(stems))
     by_name = propose_column(each, stems[name], beside, persons)
     if each.headed:
         below = _as_called(each, each.headed, beside, persons)

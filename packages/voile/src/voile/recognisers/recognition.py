@@ -188,7 +188,7 @@ class ListedRecogniser:
         if same and self._numbers_a_home(rest):  # billing_number beside billing_street
             return True
         before = any(fits(self.columns, words_of(name)) for name in look.beside[-2:])
-        return before and _are_numbers_of_houses(look)
+        return before and _may_number_houses(look)
 
     def _numbers_a_home(self, words: Sequence[str]) -> bool:
         alone = len(words) == 1
@@ -312,7 +312,7 @@ def _names_a_campaign(look: ColumnLook) -> bool:
     return "utm" in look.words and not campaigns.isdisjoint(look.words)
 
 
-def _are_numbers_of_houses(look: ColumnLook) -> bool:
+def _may_number_houses(look: ColumnLook) -> bool:
     """Whether values are written so, and the name does not say that they are something else."""
     meaning = meaning_of(look.name)
     if meaning is not None and meaning.kind != "geography":
@@ -337,9 +337,9 @@ def _are_amounts(key: str, look: ColumnLook) -> bool:
     if look.type == "decimal" and key == "vehicle":
         return share_of(look.filled, _FRACTION.search) > _CHECKED
     money = len(look.words) > 1 and look.words[-1] in _CURRENCIES  # "lon" is a wage there
-    if key == "vehicle" and money:
+    if money and key in {"position", "vehicle"}:
         return True
-    return key == "position" and (money or ("wkt" in look.words and look.type == "integer"))
+    return key == "position" and "wkt" in look.words and look.type == "integer"
 
 
 _CURRENCIES = frozenset(

@@ -52,6 +52,7 @@ __all__ = [
     "kind_of_numbered",
     "meaning_of",
     "named",
+    "names_beside",
     "stems_of",
     "type_of",
     "without_accents",
@@ -286,6 +287,12 @@ def words_of(name: str) -> tuple[str, ...]:
     parts = _words_in(parted)
     words = (part.casefold().rstrip("0123456789") or part for part in parts)
     return tuple(piece for word in words for piece in _without_id(word))
+
+
+def names_beside(name: str, names: Sequence[str]) -> tuple[str, ...]:
+    """The other names of a table, from the next one on: the last are those before this one."""
+    at = names.index(name)
+    return (*names[at + 1 :], *names[:at])
 
 
 def stems_of(names: Sequence[str]) -> Mapping[str, str]:

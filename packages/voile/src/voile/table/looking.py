@@ -62,7 +62,7 @@ import pyarrow as pa
 
 from voile.recognisers.recognition import Recognition, recognised, suspected
 from voile.recognisers.values import SAMPLED, ColumnLook
-from voile.schema.names import named
+from voile.schema.names import named, names_beside
 from voile.schema.persons import (
     FEW_PERSONS,
     Occurrences,
@@ -186,9 +186,7 @@ def telling_columns(
     """
     for role in roles:
         for name in getattr(plan.roles, role):
-            at = names.index(name)
-            beside = (*names[at + 1 :], *names[:at])
-            found = _told_of(rows, plan, name, role, beside)
+            found = _told_of(rows, plan, name, role, names_beside(name, names))
             if found is not None:
                 yield found
 
