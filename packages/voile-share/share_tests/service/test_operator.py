@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import threading
 import time
@@ -21,6 +22,7 @@ from share_tests.scene import Parties
 from share_tests.service.server import Company, Service, serving
 from voile_base.errors import InputError
 from voile_share.protocol.primitives import to_base64url
+from voile_share.service import Options, application
 from voile_share.service.operator.users import NewCredentials, Users
 from voile_share.store import UserRole
 from voile_testing.processes import PATIENCE, wait_until
@@ -322,6 +324,20 @@ def test_strangers_who_sign_in_together_take_one_core(world, monkeypatch):
     assert most == 1
     busy = [one.result() for one in answers if one.result().status_code == 503]
     assert all(one.headers["retry-after"] == "5" for one in busy)
+
+
+def test_those_who_come_in_one_turn_of_the_loop_are_all_counted(scene, monkeypatch):
+    """Of 14 who are looked at before one of them waits for the other, nine are let in."""
+    monkeypatch.setattr(Users, "enter", lambda *given: None)
+    transport = httpx.ASGITransport(application(scene.platform, Options()))
+    form = {"name": "nobody", "password": "x", "code": "1"}
+
+    async def statuses() -> list[int]:
+        async with httpx.AsyncClient(transport=transport, base_url="http://voile") as http:
+            tried = (http.post("/operator/login", data=form) for _ in range(14))
+            return [one.status_code for one in await asyncio.gather(*tried)]
+
+    assert Counter(asyncio.run(statuses())) == {503: 5, 401: 9}
 
 
 @pytest.mark.slow

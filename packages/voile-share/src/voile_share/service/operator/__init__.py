@@ -106,6 +106,7 @@ class _Gate:
         self._encrypted = context.options.is_encrypted
         self._name = "__Host-voile-operator" if self._encrypted else "voile-operator"
         self._hashing = CapacityLimiter(_AT_ONCE)
+        self._entering = 0
 
     async def visitor(self, request: Request) -> _Visitor | None:
         """Who asks; raises ``ProblemError`` where they ask too often."""
@@ -123,12 +124,17 @@ class _Gate:
         too many are trying at once.
         """
         self.check_site(request)
-        if self._hashing.statistics().tasks_waiting >= _MOST_WAITING:
+        if self._entering >= _AT_ONCE + _MOST_WAITING:
             raise ProblemError("busy", "too many are signing in", retry=_RETRY_SECONDS)
         began = time.monotonic()
-        token = await to_thread.run_sync(
-            lambda: self._users.enter(name, password, code), limiter=self._hashing
-        )
+        # Counted here: those who come together ask for the limiter only after all were let in.
+        self._entering += 1
+        try:
+            token = await to_thread.run_sync(
+                lambda: self._users.enter(name, password, code), limiter=self._hashing
+            )
+        finally:
+            self._entering -= 1
         if token is None:
             # What a wrong password of a known name writes takes time, which would tell the name.
             await asyncio.sleep(max(0.0, began + _REFUSED_SECONDS - time.monotonic()))
