@@ -1,9 +1,9 @@
 """Text files of any encoding, as streams of UTF-8.
 
 The encoding is known from a byte-order mark, or is UTF-8 if every byte of the file agrees, or is
-guessed; a guess is said aloud in ``Utf8Text.notes``.  Western European text is guessed before
-``charset-normalizer`` is asked, because on the short words of tables it takes most of it for
-something else.  A file that is mostly UTF-8 and breaks off somewhere is damaged, not of another
+guessed; a guess is said aloud in ``Utf8Text.notes``.  Text in Latin letters is guessed, by the
+alphabets of some twenty languages, before ``charset-normalizer`` is asked, because on the short
+words of tables it takes most of it for something else.  A file that is mostly UTF-8 and breaks off somewhere is damaged, not of another
 encoding, and is refused.
 
 Cost: one pass over the bytes; plain UTF-8 is then read from the disk, everything else (other
@@ -18,6 +18,7 @@ import io
 import re
 import unicodedata
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import field, replace
@@ -180,8 +181,10 @@ def _guessed_encoding(text: Utf8Text) -> str:
             f"{text.name}: line {_first_fault(text, data)} is damaged: the text is UTF-8 except "
             "for some bytes there; save the file again as UTF-8"
         )
+    if latin := _latin_codepage(specimen):
+        return latin
     if _is_western(specimen):
-        return _windows_codepage(specimen)
+        return "cp1252"
 
     if _has_letters_of("cp932", specimen):
         return "cp932"
@@ -192,13 +195,14 @@ def _guessed_encoding(text: Utf8Text) -> str:
             f"{text.name}: the encoding of the text cannot be told; save the file as UTF-8"
         )
     other = _WITH_EURO.get(guess)
-    if other and _NO_CURRENCY in specimen.decode(guess, "replace") and _holds(other, specimen):
+    if other and _UNWRITTEN.search(specimen.decode(guess, "replace")) and _holds(other, specimen):
         return other
     return guess
 
 
-_NO_CURRENCY = "\xa4"
-"""The sign of no currency, which nobody writes: its place is that of the euro in newer sets."""
+_UNWRITTEN = pattern_on_demand("\xa4|\xb6[\u03b1-\u03c9]")
+"""What nobody writes: the sign of no currency, where newer sets have the euro, and a pilcrow that
+begins a word of Greek, where another has an alpha."""
 _WITH_EURO = {"cp1253": "iso8859_7", "iso8859_1": "iso8859_15", "latin_1": "iso8859_15"}
 
 
@@ -284,27 +288,46 @@ def _is_word(text: str) -> bool:
     return text in usual and not unicodedata.category(text[0]).startswith("M")
 
 
+_WESTERN = (
+    *("äöüß", "àâæçèéêëîïôœùûüÿ", "áéíóúüñ", "àèéìíîòóùú", "àáâãçéêíóôõúü", "äöüõšž"),
+    *("åäöé", "æøåéèêóòô", "áäéëïíóöúü", "áðéíóúýþæö", "àçèéíïòóúü", "çë"),
+)
+_CENTRAL = (
+    *("ąćęłńóśźż", "áéíóöőúüű", "áčďéěíňóřšťúůýž", "áäčďéíĺľňóôŕšťúýž", "čćđšž"),
+    "ăâîşţ",
+)
+_TURKISH, _BALTIC = ("çğ\u0131öşüâîû",), ("ąčęėįšųūž", "āčēģīķļņšūž", "äöüõšž")
 _ALPHABETS = {
-    "cp1252": (
-        *("äöüß", "àâæçèéêëîïôœùûüÿ", "áéíóúüñ", "àèéìíîòóùú", "àáâãçéêíóôõúü"),
-        *("åäöé", "æøåéèêóòô", "áäéëïíóöúü", "áðéíóúýþæö"),
-    ),
-    "cp1254": ("çğ\u0131öşüâîû",),
-    "cp1250": ("áéíóöőúüű", "áčďéěíňóřšťúůýž", "áäčďéíĺľňóôŕšťúýž", "čćđšž"),
+    **{"cp1252": _WESTERN, "cp1254": _TURKISH, "cp1250": _CENTRAL, "cp1257": _BALTIC},
+    **{"iso8859_15": _WESTERN, "iso8859_2": _CENTRAL, "cp850": _WESTERN, "cp852": _CENTRAL},
+    **{"cp857": _TURKISH, "mac_roman": _WESTERN},
 }
-"""Letters beyond ASCII of languages that each code page of Windows writes."""
+"""Letters beyond ASCII of languages that each code page writes, the usual pages first."""
+_SIGNS = "\xa0¡¢£¥§©ª«®°±²³´µ·¹º»¼½¾¿×€‘’‚“”„…•‰™–—"
+"""What stands beside words and numbers in any language; within a word only some do."""
+_SIGN_BESIDE = pattern_on_demand(
+    rf"(?<![^\W\d_])[{_SIGNS}]|[{_SIGNS}](?![^\W\d_])"
+    r"|[\u2018\u2019\u00b4\u00b7\u2013\u2014\u00ad]"
+)
 _COVERED = 0.97
 
 
-def _windows_codepage(specimen: bytes) -> str:
-    """The first code page in which the letters beyond ASCII are those of one language."""
-    for page, alphabets in _ALPHABETS.items():
-        read = specimen.decode(page, "replace").casefold()
-        letters = [letter for letter in read if letter.isalpha() and not letter.isascii()]
-        for alphabet in alphabets:
-            if sum(letter in alphabet for letter in letters) >= _COVERED * len(letters):
-                return page
-    return "cp1252"
+def _latin_codepage(specimen: bytes) -> str | None:
+    """The code page in which what is beyond ASCII is letters of one language, but for signs.
+
+    The first of those of which nearly all is covered best; None where there is none.
+    """
+    covered = {page: _covered(page, specimen) for page in _ALPHABETS}
+    best = max(covered, key=lambda page: covered[page])
+    return best if covered[best] >= _COVERED else None
+
+
+def _covered(page: str, specimen: bytes) -> float:
+    """The greatest share that letters of one language have of what is no sign beside words."""
+    read = _SIGN_BESIDE.sub("", specimen.decode(page, "replace")).casefold()
+    counts = Counter(re.sub(r"[\x00-\x7f\u0307]", "", read))  # a capital I with a dot folds to two
+    shares = (sum(counts[one] for one in alphabet) for alphabet in _ALPHABETS[page])
+    return max(shares) / counts.total() if counts else 1.0
 
 
 def _is_western(specimen: bytes) -> bool:
