@@ -3,8 +3,8 @@
 The encoding is known from a byte-order mark, or is UTF-8 if every byte of the file agrees, or is
 guessed; a guess is said aloud in ``Utf8Text.notes``.  Text in Latin letters is guessed, by the
 alphabets of some twenty languages, before ``charset-normalizer`` is asked, because on the short
-words of tables it takes most of it for something else.  A file that is mostly UTF-8 and breaks off somewhere is damaged, not of another
-encoding, and is refused.
+words of tables it takes most of it for something else.  A file that is mostly UTF-8 and breaks off
+somewhere is damaged, not of another encoding, and is refused.
 
 Cost: one pass over the bytes; plain UTF-8 is then read from the disk, everything else (other
 encodings, compressed files) is held in memory once, as UTF-8.
@@ -303,7 +303,7 @@ _ALPHABETS = {
     **{"cp857": _TURKISH, "mac_roman": _WESTERN},
 }
 """Letters beyond ASCII of languages that each code page writes, the usual pages first."""
-_SIGNS = "\xa0¡¢£¥§©ª«®°±²³´µ·¹º»¼½¾¿×€‘’‚“”„…•‰™–—"
+_SIGNS = "\xa0-\xac\xae-\xb7\xb9-\xbf\xd7\u20ac\u2013\u2014\u2018-\u201e\u2022\u2026\u2030\u2122"
 """What stands beside words and numbers in any language; within a word only some do."""
 _SIGN_BESIDE = pattern_on_demand(
     rf"(?<![^\W\d_])[{_SIGNS}]|[{_SIGNS}](?![^\W\d_])"
