@@ -137,6 +137,23 @@ def test_decimal_commas_behind_points_of_thousands_part_no_columns(desk) -> None
     assert settings == {"thousands": ".", "decimal": ","}
 
 
+@pytest.mark.parametrize(
+    ("cells", "thousands"),
+    [
+        (("5 470", "5770", "6 580", "5130"), " "),
+        (("625 214", "625106", "625218.0", "625107"), None),
+    ],
+)
+def test_blanks_within_codes_part_no_thousands(desk, cells, thousands) -> None:
+    """Postcodes of as many figures say nothing of amounts; of four figures, amounts have blanks."""
+    rows = "".join(f"{cells[n % 4]};{n % 90};k\n" for n in range(200))
+    assert (
+        desk.run("plan", desk.file("code;age;ward\n" + rows), "--out", desk / "p.toml").status == 0
+    )
+    settings = tomllib.loads((desk / "p.toml").read_text("utf-8")).get("input", {})
+    assert settings.get("thousands") == thousands
+
+
 def test_notes_below_a_sheet_are_no_rows(tmp_path: Path) -> None:
     """They fill one cell each, behind an empty row or not; the table ends above them."""
     for gap in (0, 1):

@@ -612,6 +612,12 @@ def test_numbers_of_policies_are_no_versions_and_degrees_are_places(tmp_path, na
         ("zz", ("tacar9", "tcelik7", "tcelik9", "myilmaz1", "akaya3")),
         ("zz", ("kjo112", "mariae", "perhol", "ssk_jw", "annlin03")),
         ("zz", ("Tiiu", "KMets", "ASaar", "automaat")),
+        ("zz", ("jro", "nfa", "SYS", "MPI", "cdb")),
+        ("wijz_door", ("maesluc", "vdbkat", "CLAESJ", "batch_nacht")),
+        ("nurseId", ("NS204", "nr.anjali", "nr.lizy", "tele_bot")),
+        ("zz", ("jsala", "mfont", "npuig")),
+        ("Operatore", ("p.fabbri", "mrossi", "lgalli")),
+        ("zz", ("A.H.", "tf", "NMcC", "DOS")),
         ("zz", ("MRoca", "A.P.", "Núria")),
         ("zz", ("M.-Cl. H.", "CDU", "SVR", "Youssef")),
         ("zz", ("MM", "D.T.", "as. Popa", "Ileana")),
@@ -637,6 +643,8 @@ def test_codes_and_initials_of_single_persons_of_the_staff_are_left_out(tmp_path
     [
         ("zz", ("kg", "ml", "g", "l", "mg", "cm")),
         ("nurse visits", range(12)),
+        ("zz", ("web", "app", "api", "CSV")),
+        ("zz", ("single", "farmer", "black")),
         ("operator", ("Nordnet", "Telia", "Telenor", "Tre", "Comviq")),
         ("zz", ("low2", "low3", "high1", "high2")),
         ("zz", ("CC", "CT", "TT")),
@@ -726,11 +734,17 @@ def test_numbers_behind_a_street_are_those_of_houses_whatever_their_name(tmp_pat
         "ulice": [draw.choice(streets) for _ in range(ROWS)],
         "okrsek": [draw.randint(1, 12) for _ in range(ROWS)],
         "PSC": [f"{draw.randint(100, 799)} 0{draw.randint(0, 9)}" for _ in range(ROWS)],
+        "carrer": [draw.choice(streets) for _ in range(ROWS)],
+        "num_portal": [draw.randint(1, 140) for _ in range(ROWS)],
+        "NM_LOGRADO": [draw.choice(streets) for _ in range(ROWS)],
+        "NU_NUMERO": [draw.choice(("S/N", *map(str, range(1, 140)))) for _ in range(ROWS)],
+        "bus": [draw.choice(("1", "2", "0203", "0101")) for _ in range(ROWS)],
         "calle": [draw.choice(streets) for _ in range(ROWS)],
         "area_m2": [draw.randint(30, 180) for _ in range(ROWS)],
     }
     found = _proposal(tmp_path, columns)
-    assert not {_of(found, name).role for name in ("zq", "zw")} & PUBLISHED
+    houses = ("zq", "zw", "num_portal", "NU_NUMERO", "bus")
+    assert not {_of(found, name).role for name in houses} & PUBLISHED
     assert {_of(found, name).role for name in ("okrsek", "PSC", "area_m2")} <= PUBLISHED
 
 

@@ -320,6 +320,15 @@ class TestWrittenDays:
         bound = WrittenDays(at).bind("born", texts(*sorted([usual, other, "97/10/19"])))
         assert {"1953", "1962"} <= set(shown(bound, 1))
 
+    def test_days_of_which_some_have_two_figures_show_those_years_that_are_told(self):
+        """Where three of four have all figures; two figures are no year, and may be a day."""
+        days = ["2007-12-10", "2004-03-01", "1998-06-30", "06/11/05"]
+        assert year_of(days * 10) == "last"
+        assert year_of([*days * 10, *["06/11/05"] * 10]) is None
+        assert year_of([*days[:3] * 10, *["37 years"] * 8]) is None
+        bound = WrittenDays("last").bind("born", texts(*sorted(days)))
+        assert set(shown(bound, 1)) == {"1998", "2004", "2007", "other"}
+
     def test_a_missing_day_stays_one_below_everything(self):
         """As in every hierarchy: below the top it shows that the day is missing."""
         bound = WrittenDays("last").bind("born", texts(None, "31 Enero 1990"))

@@ -70,6 +70,7 @@ from voile.recognisers.telling import (
     are_initials,
     are_named,
     are_remarks,
+    are_users,
     may_be_names,
     of_staff,
     told_within,
@@ -133,7 +134,8 @@ _BY_DEFAULT = "treated as a quasi-identifier by default: many share each of its 
 _UNKNOWN = "treated as a quasi-identifier by default: not understood"
 _KINDS_OF_TEXTS: frozenset[Kind] = frozenset({"nominal", "ordinal", "code", "geography"})
 _LASTED = re.compile(
-    r"\d{1,3}(?: ?h ?|:)\d{2}(?::\d{2}(?:[.,]\d+)?)?|(?:(?:1[89]|20)\d|[0-3])\d[./-][01]\d\.?"
+    r"\d{1,3}(?: ?h ?|:)\d{2}(?::\d{2}(?:[.,]\d+)?)?(?: ?(?:hs?|hrs|uhr|Uhr))?"
+    r"|(?:(?:1[89]|20)\d|[0-3])\d[./-][01]\d\.?"
     r"|\d{1,2}[./]\d{4} ?[-\u2013] ?\d{1,2}[./]\d{4}"
 )
 _BLOCK = 12  # rows of one whole number, on average, up to which it may be that of a household
@@ -260,8 +262,9 @@ def _thing(details: ColumnDetails, called: str) -> ColumnProposal | None:
     if many or details.machine_made or things:
         why = "its name and its many values say that it tells apart"
         return ColumnProposal(details, "identifier", "code", why)
-    if may_be := of_staff(details.profile.name, details.sample):
-        return unclear(details, "code", may_be)
+    may_be = of_staff(details.profile.name, details.sample)
+    if may_be or are_users(details.sample):
+        return unclear(details, "code", may_be or PERSONS)
     return ColumnProposal(details, "quasi", group or "nominal", "few codes, though named as an id")
 
 
@@ -405,9 +408,9 @@ def _tells_though_named(details: ColumnDetails, meaning: Meaning) -> str | None:
 
 
 def _may_log_in(texts: Sequence[str]) -> bool:
-    """Whether texts are initials, or words in small letters, as logins without figures are."""
+    """Whether texts are initials or users, or words in small letters as some logins are."""
     small = all(one.isalpha() and one.isascii() and one.islower() for one in texts)
-    return len(texts) > _TWO and (small or are_initials(texts))
+    return len(texts) > _TWO and (small or are_initials(texts) or are_users(texts))
 
 
 def _cannot_be(details: ColumnDetails, meaning: Meaning) -> bool:

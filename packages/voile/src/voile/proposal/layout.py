@@ -476,7 +476,14 @@ def _with_units(found: ProposedLayout, units: Mapping[str, str]) -> ProposedLayo
 
 
 def _marks_of(held: Sequence[str]) -> tuple[Decimals | None, Thousands | None] | None:
-    """The marks of decimals and of thousands that are seen; None where two ways read all."""
+    """The marks of decimals and of thousands that are seen; None where two ways read all.
+
+    Numbers of as many figures may be codes, some of which are written with a blank; of four
+    figures, codes have none behind the first.
+    """
+    fractions = [cell for cell in held if _POINTED.fullmatch(cell)]
+    if all(cell.endswith(".0") for cell in fractions):
+        held = [cell.removesuffix(".0") for cell in held]  # whole numbers beside missing cells
     lengths = {sum(map(str.isdigit, cell)) for cell in held}
     for form, decimal, group in _FORMS:
         if any(map(form.fullmatch, held)):
@@ -486,7 +493,7 @@ def _marks_of(held: Sequence[str]) -> tuple[Decimals | None, Thousands | None] |
             all(map(form.fullmatch, held))
             and sum(_ROUND.search(cell) is not None for cell in held) > len(held) / 2
         )
-        if any(map(form.fullmatch, held)) and (len(lengths) > 1 or rounded):
+        if any(map(form.fullmatch, held)) and (lengths == {4} or len(lengths) > 1 or rounded):
             comma = any("," in cell for cell in held)
             return "," if comma else "." if any("." in cell for cell in held) else None, group
     commas = [cell for cell in held if _COMMA.fullmatch(cell)]

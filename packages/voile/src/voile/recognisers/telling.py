@@ -12,7 +12,6 @@ Cost: some regular expressions on at most ``values.SAMPLED`` texts of a column.
 from __future__ import annotations
 
 import re
-import tomllib
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -33,6 +32,7 @@ from voile.recognisers.values import (
 )
 from voile.schema.names import fits, without_accents, words_of, words_of_languages
 from voile.schema.persons import ALONE, FEW_PERSONS
+from voile_base.values.toml import words_document
 
 __all__ = [
     "NUMBERS",
@@ -43,6 +43,7 @@ __all__ = [
     "are_logins",
     "are_named",
     "are_remarks",
+    "are_users",
     "may_be_names",
     "of_staff",
     "proper_words",
@@ -117,12 +118,6 @@ _TITLED = re.compile(r"([^\W\d_]{3,5})\. ([^\W\d_]{3,})")
 _NO_TITLES = frozenset(
     {"str", "ave", "cad", "sok", "vol", "dept", "abt", "ulica", "mun", "okr", "обл"}
 )
-_TITLES = frozenset(
-    {"m", "mr", "mrs", "ms", "miss", "mx", "mme", "mlle", "herr", "frau", "hr", "fr", "fru", "sr"}
-    | {"sra", "srta", "sig", "sigra", "dhr", "mevr", "mw", "pan", "pani", "bay", "bayan", "ing"}
-    | {"dr"}
-)
-"""What stands before names, and alone names nobody."""
 _HONOURED = re.compile(r"([\u3400-\u9fff]{2,3})(?:様|殿|氏|さん|先生|女士)")
 """A Chinese or Japanese name, if its first letters are those of a family."""
 _OF_FAMILY = re.compile(
@@ -278,7 +273,7 @@ def _plain(word: str) -> str:
 def _is_proper(word: str) -> bool:
     """Whether a word has a capital and is none by which tables name groups."""
     plain = _plain(word)
-    known = group_words() | _TITLES
+    known = group_words().union(_staff_document()["titles"].split())
     return word[:1].isupper() and plain not in known and plain[:-1] not in known
 
 
@@ -351,15 +346,15 @@ def may_be_names(texts: Sequence[str], *, shared: bool) -> bool:
     shortened = share_of(texts, _SHORTENED.fullmatch) >= ALONE
     if len(texts) > _SINGLE and (shortened or _share_a_title(texts)):
         return True
-    titles = all(_plain(text).strip(".") in _TITLES for text in texts)
-    if not titles and (share_of(texts, _is_login) >= _LISTED_ALONE or _are_users(texts)):
+    titles = all(_plain(text).strip(".") in _staff_document()["titles"].split() for text in texts)
+    if not titles and (share_of(texts, _is_login) >= _LISTED_ALONE or are_users(texts)):
         return True
     if titles or not (full or looks_like_names(texts)):
         return False
     if not shared or (full and len(texts) > FEW_PERSONS):
         return True
     return any(map(are_named, (texts, _without_title(texts)))) or (
-        full and share_of(texts, _is_of_a_listed_script) < ALONE / 2
+        full and share_of(texts, lambda text: _script(text) in _listed_scripts()) < ALONE / 2
     )
 
 
@@ -433,36 +428,45 @@ def _is_listed_name(text: str) -> bool:
     return word in given or word in families
 
 
-def _is_login(text: str) -> bool:
+def _is_login(text: str, least: int = 5) -> bool:
     """Whether a text has a listed name in small letters, with letters or marks beside it."""
     if not text.islower() or " " in text:
         return False
     given, families = listed_names()
-    words = [word for word in re.split(r"[^a-z]+", text) if len(word) > _MOST]
+    words = [word for word in re.split(r"[^a-z]+", text) if len(word) >= least]
     parts = {word[at:end] for word in words for at, end in ((1, None), (2, None), (0, -1), (0, -2))}
     whole = {word for word in words if word != text}
-    return any(len(part) > _MOST and part in families for part in parts | whole) or any(
+    return any(len(part) >= least and part in families for part in parts | whole) or any(
         word in given for word in whole
     )
 
 
-def _are_users(texts: Sequence[str]) -> bool:
+def are_users(texts: Sequence[str]) -> bool:
     """Whether few words stand for single persons in several ways, as names of groups do not.
 
-    "mariae", "annlin03", "ssk_jw"; "KMets", "Tiiu", "A.P.".  None is a word of groups, and one is a
-    login, initials with points, or an initial with a name.
+    "annlin03", "KMets", "Tiiu", "A.P.".  None is a word of groups, and one is a login, initials
+    with points, an initial with a name, or a machine: "SYS".  Of one make, all are as "jsala".
     """
     if not _SINGLE < len(texts) <= _FEW_ANSWERS or not all(map(_USER.fullmatch, texts)):
         return False
     letters = [re.sub(r"[\W\d_]", "", text) for text in texts]
     made = {(text.isalpha(), text[-1].isdigit(), text.islower(), text.isupper()) for text in texts}
-    if len(made) <= 1 or any(map(_is_of_groups, letters)) or any(map(_is_of_groups, texts)):
-        return False
+    pointed = len(made) > 1 and any(map(_POINTED.fullmatch, texts))
+    grouped = share_of([*texts, *letters], _is_of_groups)
+    if grouped >= _SOME_GROUPS or (grouped and not pointed):
+        return False  # "DOS" beside "A.H." is by chance a word of groups
+    if len(made) <= 1:
+        return all(_is_login(text, _MOST) for text in texts)
+    if any(not _MACHINES.isdisjoint(re.split(r"[\W\d_]+", text.casefold())) for text in texts):
+        return True
     called = any(text.istitle() and _is_listed_name(text.split()[0]) for text in texts)
     beside = called and any(text.isupper() and len(text) <= _MOST for text in texts)  # "Jo", "GZ"
     return beside or any(map(_is_login, texts)) or any(map(_OF_A_PERSON.fullmatch, texts))
 
 
+_MACHINES = {"sys", "sysadm", "sysadmin", "batch", "bot", "cron", "etl", "root", "dba", "migr"}
+"""Users that machines are; no words that channels are called after, as "system" and "auto"."""
+_POINTED = re.compile(r"(?:[A-Z]\.){2,3}")
 _USER = re.compile(r"(?:[^\W\d_]+(?:[._-]|\.[ -]| (?=[A-Z]\S{0,3}$)))*[^\W\d_]+\.?\d{0,3}")
 _OF_A_PERSON = re.compile(
     r"(?:[^\W\d_]\.){2,3}|[A-Z]\.[ -].+|[A-Z]{2}[a-z]{2,}|[A-Za-z][a-z]{2,}[A-Z]"
@@ -477,11 +481,7 @@ def _listed_scripts() -> frozenset[str]:
 
 
 def _script(text: str) -> str:
-    return unicodedata.name(text[0], "").split(" ", 1)[0]
-
-
-def _is_of_a_listed_script(text: str) -> bool:
-    return _script(text.strip()) in _listed_scripts()
+    return unicodedata.name(text.strip()[0], "").split(" ", 1)[0]
 
 
 def _is_full_name(text: str, places: bool) -> bool:
@@ -615,7 +615,11 @@ def of_staff(name: str, texts: Sequence[str]) -> str | None:
     where it is "name" alone, too.
     """
     words = words_of(name)
-    if len(words) == 1 and words[0] in _NAMED and not looks_like_groups(texts):
+    if (
+        len(words) == 1
+        and words[0] in _staff_document()["named"].split()
+        and not looks_like_groups(texts)
+    ):
         return "names of persons"
     logins = share_of(texts, _LOGIN.fullmatch) >= ALONE / 2
     by = len(words) > 1 and words[-1] in _BY and share_of(texts, _is_of_groups) < _SOME_GROUPS
@@ -642,15 +646,6 @@ def _who(words: Sequence[str], texts: Sequence[str]) -> str | None:
     return "names of persons" if not letters and share_of(texts, _may_call) >= ALONE else None
 
 
-_NAMED = frozenset(
-    {"name", "names", "nom", "nombre", "nome", "naam", "namn", "navn", "nimi", "nev", "nume", "ad"}
-    | {"adi", "isim", "jmeno", "meno", "ime", "nazwa", "ten", "nama", "vards", "vardas", "nafn"}
-    | {"\u0438\u043c\u0435", "\u0438\u043c\u044f", "\u0456\u043c\u044f"}
-    | {"\u03bf\u03bd\u03bf\u03bc\u03b1"}
-)
-"""What a column of names is called where nothing says whose they are."""
-
-
 def are_remarks(texts: Sequence[str], *, shared: bool) -> bool:
     """Whether texts may be remarks about persons: names in some, or words with a capital.
 
@@ -667,10 +662,14 @@ _SAID = 3
 
 
 @cache
+def _staff_document() -> Mapping[str, str]:
+    return words_document(files("voile.recognisers").joinpath("staff.toml").read_text("utf-8"))
+
+
+@cache
 def _staff_words() -> tuple[str, ...]:
     """Words of column names for one of the staff, as ``fits`` takes them."""
-    text = files("voile.recognisers").joinpath("staff.toml").read_text("utf-8")
-    return (*_plain(tomllib.loads(text)["words"]).split(), *words_of_languages()["staff"])
+    return (*_plain(_staff_document()["words"]).split(), *words_of_languages()["staff"])
 
 
 def _may_call(text: str) -> bool:

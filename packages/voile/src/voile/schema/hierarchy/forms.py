@@ -79,7 +79,8 @@ _OTHER_END: Mapping[YearAt, re.Pattern[str]] = {
 }
 """Of a day that is written the other way round than most of its column."""
 _WHOLE_YEAR = 4
-_MOSTLY, _NEARLY = 0.9, 0.95
+_MOST, _MOSTLY, _NEARLY = 0.75, 0.9, 0.95
+_SHORT = pattern_on_demand(r"\d{1,2}(?P<mark>[-./])\d{1,2}(?P=mark)\d{2}")
 _LAST_DAY, _SPAN, _ERAS = 31, 220, 6
 _FIGURES = pattern_on_demand(r"\d+")
 _OF_A_CLOCK = 60
@@ -169,6 +170,7 @@ def system_of(texts: Sequence[str]) -> PostcodeSystem | None:
 def year_of(texts: Sequence[str]) -> YearAt | None:
     """Where the year stands in nearly all of some days; None where that is not clear.
 
+    In most is enough where the others have two figures for it, which show none: "06/11/05".
     At an end where numbers lie that are no days of a month, within a life of each other and a
     century more; or behind one of a few eras.  What else stands there are days, months and clocks,
     and not the number of a case, as in 2023/12/4567.
@@ -181,9 +183,20 @@ def year_of(texts: Sequence[str]) -> YearAt | None:
         few = len(years) <= _NEARLY * len(texts) or 2 * own < len(texts)
         if not few and min(years) > _LAST_DAY and max(years) - min(years) <= _SPAN:
             return at
+    if _have_whole_years(texts):
+        return "last"
     told = [(*WrittenDays("era").parts(text), text) for text in texts]
     eras = [era for era, year, text in told if era and _is_day_beside(year, text)]
     return "era" if len(eras) > _NEARLY * len(texts) and len(set(eras)) <= _ERAS else None
+
+
+def _have_whole_years(texts: Sequence[str]) -> bool:
+    """Whether most days have a year of four figures at either end, and the others one of two."""
+    found = [(WrittenDays("last").parts(text)[1], text) for text in texts]
+    years = [int(year) for year, text in found if year and _is_day_beside(year, text)]
+    short = sum(_SHORT.fullmatch(text.strip()) is not None for text in texts)
+    most = len(years) >= _MOST * len(texts) and len(years) + short > _NEARLY * len(texts)
+    return most and max(years) - min(years) <= _SPAN
 
 
 def _ends_so(at: YearAt, year: str, text: str) -> bool:
