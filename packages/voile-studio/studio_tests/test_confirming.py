@@ -644,6 +644,29 @@ def test_the_recipient_that_a_policy_supposes_stands_on_the_screen(project: Proj
 
 
 @pytest.mark.slow
+def test_a_policy_that_is_held_against_a_signed_release_tells_its_verdict(project: Project) -> None:
+    """Beside that which was signed, which stays; the same policy tells nothing new."""
+    mild = 'name = "mild"\nsource = "board"\n\n[[criteria]]\nkind = "group-size"\nleast = 2\n'
+    (project.start.folder / "policy-mild.toml").write_text(mild)
+    visitor = Visitor(project.start.folder)
+
+    def did(path: str, **form: str) -> None:
+        visitor.post(f"/p/people/{path}", **form)
+        wait_until(lambda: all(job.state != "running" for job in project.jobs.all()))
+
+    did("releases/002/check", policy="policy-mild.toml")
+    did("key")
+    did("releases/002/sign", role="officer")
+    assert "after it was signed" not in visitor.get("/p/people/evidence").text
+    did("releases/002/check", policy="ema")
+    page = visitor.get("/p/people/evidence").text
+    assert "Held against <strong>EMA: policy 0070</strong> after it was signed" in page
+    assert "<strong>mild</strong>" in page
+    did("releases/002/check", policy="policy-mild.toml")
+    assert "after it was signed" not in visitor.get("/p/people/evidence").text
+
+
+@pytest.mark.slow
 def test_a_criterion_of_several_columns_is_labelled_for_each(project: Project) -> None:
     """The risk of one column is beyond the limit, that of another within: each says so."""
     path = project.folder / "releases" / "002" / "private" / "verdict.json"

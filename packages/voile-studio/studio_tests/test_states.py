@@ -56,6 +56,9 @@ def test_undo_names_what_was_done(tmp_path: Path) -> None:
     assert (states.deed(-1), states.deed(1)) == ("role of age", "text of the plan")
     states.record("four", "levels of age")
     assert (states.deed(-1), states.back) == ("levels of age", 4)
+    states.step(-1)
+    assert states.deed(-1) == "undo of text of the plan"
+    states.step(1)
     path = tmp_path / "states" / "line.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), "deeds": None}), "utf-8")
     assert states.back == 0

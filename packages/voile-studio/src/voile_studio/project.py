@@ -236,7 +236,7 @@ class _PlanStates:
         replace_private_file(self.folder / f"{digest}.toml", plan)
         again = line.digests[line.now : line.now + 1] if self.forth else ()
         digests = (*line.digests, *again, digest)
-        deeds = (*line.deeds, *("going back" for _ in again), deed)
+        deeds = (*line.deeds, *(_undone(line.deeds[line.now + 1 :]) for _ in again), deed)
         self._keep(_Line(digests, len(digests) - 1, deeds))
 
     def deed(self, by: int) -> str:
@@ -289,6 +289,13 @@ class _PlanStates:
     def _keep(self, line: _Line) -> None:
         text = json.dumps({"digests": line.digests, "now": line.now, "deeds": line.deeds})
         replace_private_file(self.folder / "line.json", text)
+
+
+def _undone(deeds: Sequence[str]) -> str:
+    """What was done by undoing some deeds: taking it back does them again."""
+    return (
+        f"undo of {deeds[0] or 'a change'}" if len(deeds) == 1 else f"undo of {len(deeds)} changes"
+    )
 
 
 def _digest_of(plan: str) -> str:

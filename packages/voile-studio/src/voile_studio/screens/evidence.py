@@ -282,11 +282,32 @@ def _release(project: Project, folder: Path) -> dict[str, object] | None:
         "role": role_of(statements) or (before[1] if before else ""),
         "contradicted": [one for one in statements if one.is_contradicted],
         "withdrawn": is_withdrawn(project, folder),
-        "signatures": _signatures(folder),
+        "signatures": (signatures := _signatures(folder)),
+        "afterwards": _afterwards(project, folder, statements) if signatures else None,
         "signing": project.jobs.latest(f"sign-{folder.name}"),
         "drawing": project.jobs.latest(f"dossier-{folder.name}"),
         "dossier": project.dossier_of(folder).is_file(),
         "outdated": _is_outdated(project, folder, statements),
+    }
+
+
+def _afterwards(
+    project: Project, folder: Path, statements: Sequence[AskedStatement]
+) -> Json | None:
+    """What a signed release was held against after its verdict: that stays what was signed."""
+    job = project.jobs.latest(f"check-{folder.name}")
+    if job is None or job.state in ("running", "interrupted", "cancelled"):
+        return None
+    document = job.output()
+    if not isinstance(document, dict) or document.get("rulings") == verdict_of(folder).get(
+        "rulings"
+    ):
+        return None
+    rulings = rulings_of(document)
+    return {
+        "policy": document["policy"],
+        "tally": tally_of([label_of(one, statements) for one in rulings]),
+        "missed": [one for one in rulings if not one["passed"]],
     }
 
 
