@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import combinations, product
 from math import comb
 from types import SimpleNamespace
 from typing import Any
@@ -20,6 +20,8 @@ from voile.audit.copying import (
     _agreeing_rows,
     _beside_blanks,
     _beyond,
+    _by_sets,
+    _CellsByRarity,
     _scores,
     _whole_rows,
 )
@@ -29,6 +31,8 @@ from voile.audit.excess import (
     _TAIL,
     BY_LIKELIHOOD,
     BY_MOVED,
+    BY_SET,
+    BY_SUREST,
     Excess,
     MovedCodes,
     NearestRows,
@@ -126,7 +130,7 @@ def test_the_best_row_that_has_all_but_two_values_is_that_of_all_pairs() -> None
     """On small tables, by counting; a value that every cell covers fits and is worth nothing."""
     beside = _setting(marginals(ORIGINAL, 9), CONTROL).beside
     kept, asked = np.arange(300), [np.arange(40), np.arange(50)]
-    found = _whole_rows(beside.columns, kept, asked)
+    found = _whole_rows(_CellsByRarity.of(beside.columns, kept, asked))
     assert found is not None
     for side, rows in enumerate(asked):
         for person in rows:
@@ -139,7 +143,7 @@ def test_the_best_row_that_has_all_but_two_values_is_that_of_all_pairs() -> None
             same = np.array(agree)
             total = np.where(same.sum(axis=0) >= len(worth) - 2, same.T @ np.array(worth), -1)
             assert found[side][person] == pytest.approx(total.max())
-    assert _whole_rows(beside.columns[:3], kept, asked) is None
+    assert _whole_rows(_CellsByRarity.of(beside.columns[:3], kept, asked)) is None
 
 
 def _blanked(rows: pl.DataFrame, cells: int, seed: int) -> pl.DataFrame:
@@ -156,10 +160,10 @@ def test_what_people_share_with_a_row_of_empty_cells_is_that_of_all_pairs() -> N
     """By counting: rows contradict a person in no cell that they show; None where all show all."""
     kept, asked = np.arange(300), [np.arange(40), np.arange(50)]
     whole = _setting(marginals(ORIGINAL, 9), CONTROL).beside.columns
-    assert _beside_blanks(whole, kept, asked) is None
+    assert _beside_blanks(_CellsByRarity.of(whole, kept, asked)) is None
     file = pl.concat([_blanked(ORIGINAL[:30], 4, 1), marginals(ORIGINAL, 9)[30:]])
     columns = _setting(file, CONTROL).beside.columns
-    found = _beside_blanks(columns, kept, asked)
+    found = _beside_blanks(_CellsByRarity.of(columns, kept, asked))
     assert found is not None
     for side, rows in enumerate(asked):
         for person in rows:
@@ -191,7 +195,7 @@ def test_what_agrees_with_the_best_row_is_that_of_all_pairs() -> None:
     columns = _setting(marginals(ORIGINAL, 9), CONTROL).beside.columns
     kept, asked = np.arange(300), [np.arange(40), np.arange(50)]
     for side, (found, rows) in enumerate(
-        zip(_agreeing_rows(columns, kept, asked), asked, strict=True)
+        zip(_agreeing_rows(_CellsByRarity.of(columns, kept, asked)), asked, strict=True)
     ):
         for person in rows:
             total, agree = np.zeros(300), np.zeros(300)
@@ -490,7 +494,8 @@ def test_a_column_of_one_cell_that_fits_everybody_is_no_fault() -> None:
     town = next(one for one in beside.columns if one.name == "town")
     assert town.covers.shape[1] == 1
     everybody = [np.arange(1500)] * 2
-    assert _beside_blanks(beside.columns, np.arange(1500), everybody) is not None
+    rare = _CellsByRarity.of(beside.columns, np.arange(1500), everybody)
+    assert _beside_blanks(rare) is not None
 
 
 def _moved(rows: pl.DataFrame, own: pl.DataFrame, *, turned: bool = False) -> pl.DataFrame:
@@ -533,3 +538,113 @@ def test_rows_of_nobody_are_no_people_whose_codes_were_moved() -> None:
             own_scores, other = codes.scores(draws)
             found += Excess.of({BY_MOVED: (own_scores, other)}, alike=True)[1]
     assert found <= 1
+
+
+def _wide(count: int, seed: int) -> pl.DataFrame:
+    """Nine columns of values that many share."""
+    draws = np.random.default_rng(1000 + seed)
+    return people(count, seed).with_columns(
+        rooms=draws.integers(1, 7, count),
+        cars=draws.integers(0, 4, count),
+        work=draws.integers(0, 15, count),
+    )
+
+
+def _scores_by_sets(
+    released: pl.DataFrame, own: pl.DataFrame, control: pl.DataFrame
+) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    beside = _setting(released, control, own=own).beside
+    asked = [np.arange(own.height), np.arange(control.height)]
+    rare = _CellsByRarity.of(beside.columns, beside.rows_alone, asked)
+    found = _by_sets(rare, [c.name for c in beside.columns], np.random.default_rng(1))
+    return {name: (own_scores, other) for name, (own_scores, other) in found.items()}
+
+
+def test_how_surely_a_row_is_a_persons_in_a_set_of_columns_is_that_of_all_pairs() -> None:
+    """By counting people and rows alike in each set, on 60 rows; besides the best of all."""
+    own, control = _wide(40, 1), _wide(30, 2)
+    file = pl.concat([own[:20].with_columns(age=own["age"][20:]), marginals(own, 3)])
+    everybody, names = pl.concat([own, control]), own.columns
+    found = _scores_by_sets(file, own, control)
+    sets = [[n for n in names if n not in gone] for k in (1, 2) for gone in combinations(names, k)]
+    assert len(found) == 1 + len(sets)
+    best = np.zeros(70)
+    for some in sets:
+        gone = " and ".join(repr(n) for n in names if n not in some)
+        rows, persons = file.select(some).rows(), everybody.select(some).rows()
+        share = [dict(file[n].value_counts().rows()) for n in some]
+        score = []
+        for one in persons:
+            often = np.prod([of.get(v, 0) / 60 for of, v in zip(share, one, strict=True)])
+            score.append((one in rows) / (persons.count(one) + 32 * 70 * often))
+        np.testing.assert_allclose(np.concatenate(found[BY_SET + gone]), score)
+        best = np.maximum(best, score)
+    np.testing.assert_allclose(np.concatenate(found[BY_SUREST]), best)
+
+
+def test_sets_of_columns_are_one_question() -> None:
+    """Of 50 scores by sets the least likely one counts 50 times, and nobody is told alone."""
+    draws = np.random.default_rng(3)
+    scores = {f"{BY_SET}{at}": tuple(draws.exponential(size=(2, 500))) for at in range(50)}
+    own, other = scores[f"{BY_SET}7"]
+    own[:40] += 20
+    own[41] = 1e6
+    excess, sure = Excess.of(scores, alike=True)
+    assert (excess.score, excess.kind, sure) == (f"{BY_SET}7", "ranks", True)
+    assert excess.probability == pytest.approx(50 * _by_ranks(own, other, 0.5))
+    own[:40] -= 20
+    assert not Excess.of(scores, alike=True)[1]
+    assert not Excess.of({BY_SUREST: (own, other)}, alike=True)[1]
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_people_are_told_whose_copies_show_two_columns_of_others(same: bool) -> None:
+    """Sixty rows of 1,500: the same two columns are permuted, or two of each person's own."""
+    own, control = _wide(1_500, 11), _wide(1_500, 12)
+    made, rows = marginals(own, 13), own[:60]
+    draws = np.random.default_rng(1)
+    for name, mask in zip(own.columns, _two_of(own.width, 60, same, draws), strict=True):
+        drawn = pl.when(pl.Series(mask)).then(made[name][:60]).otherwise(pl.col(name))
+        rows = rows.with_columns(drawn.alias(name))
+    scores = _scores_by_sets(_planted(made, rows), own, control)
+    surest = {BY_SUREST: scores.pop(BY_SUREST)}
+    excess, sure = Excess.of(scores if same else surest, alike=True)
+    assert sure
+    assert excess.score == (f"{BY_SET}'age' and 'town'" if same else BY_SUREST)
+    assert 15 < excess.at_least <= 60
+
+
+def _two_of(columns: int, rows: int, same: bool, draws: np.random.Generator) -> np.ndarray:
+    """Which cells of rows are another's, shape (m, n): of the first and third column, or of any."""
+    if same:
+        return np.tile(np.isin(np.arange(columns), (0, 2))[:, np.newaxis], rows)
+    return np.asarray(draws.permuted(np.tile(np.arange(columns), (rows, 1)), axis=1) < 2).T
+
+
+@pytest.mark.slow
+def test_sets_of_columns_tell_nobody_of_sixty_files_that_copy_nobody() -> None:
+    """Columns drawn by themselves, with and without numbers that few share; and other people.
+
+    A file is told in one of 500, two of 60 in one of 140 runs.  Of twenty questions one is below
+    .05 by chance: more than 8 of 60 are in one of 500 runs.
+    """
+    told, low = 0, 0
+    for seed in range(20):
+        shape = _wide if seed % 2 else _people
+        own, control, others = (shape(600, 2000 + 3 * seed + at) for at in range(3))
+        drawn = others.sample(600, with_replacement=True, seed=seed)
+        for file in (marginals(own, seed), drawn, _mixed(own, others, seed)):
+            excess, sure = Excess.of(_scores_by_sets(file, own, control), alike=True)
+            told += sure
+            low += excess.kind == "ranks" and excess.probability < 0.025
+    assert told <= 1
+    assert low <= 8
+
+
+def _mixed(own: pl.DataFrame, others: pl.DataFrame, seed: int) -> pl.DataFrame:
+    """Other people, seven in ten of whose cells are drawn."""
+    draws, made = np.random.default_rng(seed), marginals(own, seed)
+    return others.with_columns(
+        pl.when(pl.Series(draws.random(others.height) < 0.3)).then(pl.col(n)).otherwise(made[n])
+        for n in others.columns
+    )

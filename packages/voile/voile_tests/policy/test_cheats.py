@@ -23,7 +23,7 @@ from voile.policy.templates import template_text
 from voile.table.reading import beside_the_table
 from voile_base.errors import InputError
 from voile_tests.audit.tables import marginals
-from voile_tests.policy.cases import CONTROL, ORIGINAL, PLAN, audited, tick_all, voile
+from voile_tests.policy.cases import CONTROL, ORIGINAL, PLAN, audited, policy, tick_all, voile
 
 N = ORIGINAL.height
 RISKS = "singling out finds at most"
@@ -232,6 +232,33 @@ def unmet(folder: Path, released: pl.DataFrame, control: pl.DataFrame) -> list[s
     found = voile("check", judged, "--policy", "gdpr")
     assert found.exit_code == 4
     return [one for one in lines_of(found) if one.startswith(("FAIL", "STRADDLES", "MISSING"))]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+def test_copies_with_two_columns_of_other_copied_people_fail(
+    tmp_path: Path, shared_data: Path, seed: int
+) -> None:
+    """Of 2,500 people of a survey 75, whose places and ages are permuted; nobody without them."""
+    table = pl.read_csv(shared_data / "census" / "nist-acs-ma2019.csv", infer_schema=False)
+    shown = ["PUMA", "AGEP", "SEX", "MSP", "RAC1P", "NPF", "OWN_RENT", "INDP_CAT", "EDU"]
+    sensitive = ["PINCP_DECILE", "DPHY", "DREM"]
+    rows = (
+        table.select(shown + sensitive)
+        .fill_null("none")
+        .sample(fraction=1, shuffle=True, seed=seed)
+    )
+    original, control = rows[:2500], rows[2500:5000]
+    drawn = marginals(original, seed)
+    moved = original[:75].with_columns(original[n][:75].shuffle(seed) for n in ("PUMA", "AGEP"))
+    plan = f"[roles]\nquasi_identifiers = {shown}\nsensitive = {sensitive}\n"
+    asked = policy(tmp_path, 'kind = "copies"\nmost = 0')
+    codes = []
+    for name, file in (("null", drawn), ("copies", pl.concat([drawn[75:], moved]))):
+        (folder := tmp_path / name).mkdir()
+        judged = audited(folder, mixed(file), control, original=original, plan=plan)
+        codes.append(voile("check", judged, "--policy", asked).exit_code)
+    assert codes == [0, 4]
 
 
 def lines_of(found: Result) -> list[str]:

@@ -59,7 +59,7 @@ from voile.audit.excess import ALARM, TIMES
 from voile_base.ondemand import dataclass
 from voile_base.randomness import Draws, Randomness
 
-__all__ = ["AlikePairs", "ComparedSides"]
+__all__ = ["AlikePairs", "ComparedSides", "nearly_all", "stand_in"]
 
 _UNLIKE = 0.05
 """How improbable it must be that any value is found to be more frequent by chance."""
@@ -244,17 +244,8 @@ class _WholeRows:
 
     def sets(self, beside: JointCodes) -> Iterator[tuple[int, ...]]:
         """Places of the columns in which rows are looked for: of all, then of all but some."""
-        every = tuple(range(len(self.places)))
-        plain = tuple(at for at in every if not beside.columns[self.places[at]].is_near)
-        wholes = [some for some in dict.fromkeys((every, plain)) if len(some) > 1]
-        yield from wholes
-        size = self.file.shape[1] + sum(side.shape[1] for side in self.people)
-        for some in wholes:
-            count = len(some)
-            if count > 3:
-                yield from combinations(some, count - 1)
-            if count > 5 and size * count * (count - 1) // 2 <= _WORK:
-                yield from combinations(some, count - 2)
+        near = [beside.columns[place].is_near for place in self.places]
+        return nearly_all(near, self.file.shape[1] + sum(side.shape[1] for side in self.people))
 
     def control_in_file(
         self, kept: Sequence[int], left_out: Sequence[_Mask]
@@ -273,7 +264,7 @@ class _WholeRows:
         compared = ~np.any([left_out[at] for at in kept], axis=0)
         unit = self.units[CONTROL][compared]
         distinct, other = np.unique(other[compared], return_inverse=True)
-        in_own, in_file = (_stand_in(distinct, side) for side in (own, file))
+        in_own, in_file = (stand_in(distinct, side) for side in (own, file))
 
         def persons(mask: _Mask) -> int:
             return int(_marked(unit[mask], len(self.units[CONTROL])).sum())
@@ -294,7 +285,25 @@ class _WholeRows:
         return found, chance, probability
 
 
-def _stand_in(distinct: NDArray[np.uint64], sums: NDArray[np.uint64]) -> _Mask:
+def nearly_all(near: Sequence[bool], size: int) -> Iterator[tuple[int, ...]]:
+    """Sets of columns: all, and those that show no numbers ``near`` others; all but one; but two.
+
+    Of less than four columns none is left out, and of less than six one; and not two where so many
+    rows, ``size``, would be more than ``_WORK`` in all of these sets.
+    """
+    every = tuple(range(len(near)))
+    plain = tuple(at for at in every if not near[at])
+    wholes = [some for some in dict.fromkeys((every, plain)) if len(some) > 1]
+    yield from wholes
+    for some in wholes:
+        count = len(some)
+        if count > 3:
+            yield from combinations(some, count - 1)
+        if count > 5 and size * count * (count - 1) // 2 <= _WORK:
+            yield from combinations(some, count - 2)
+
+
+def stand_in(distinct: NDArray[np.uint64], sums: NDArray[np.uint64]) -> _Mask:
     """Which of some numbers stand among others; both ascend."""
     if not len(sums):
         return np.zeros(len(distinct), dtype=np.bool_)
@@ -503,7 +512,7 @@ class ComparedSides:
         columns = [*np.concatenate(rows.people, axis=1)]
         file = np.unique(rows.totals[2])
         shown = np.zeros(size, dtype=np.bool_)
-        shown[: rows.people[0].shape[1]] = _stand_in(rows.totals[0], file)
+        shown[: rows.people[0].shape[1]] = stand_in(rows.totals[0], file)
         beyond, chance = AlikePairs.shared(columns, rows.people[0].shape[1], shown)
         if chance >= ALARM:
             return None

@@ -5,7 +5,7 @@ control are exchangeable. Of the m highest scores of both sides, m = 8, 11, 16, 
 asked how many are the original's, and held against a binomial distribution under which its people
 are ``TIMES`` as likely to be there, so that a control of another year is not found; where no column
 and no two tell the sides apart (``are_alike``), ``_TIMES_ALIKE``, and by sets of columns as likely
-as others. Besides, all
+as others; by all but some columns once for all sets together. Besides, all
 of the highest scores are asked together, each by a weight that its rank tells (``_by_ranks``). One
 person alone is told where the score lies so far beyond the control's highest that a tail that falls
 like the control's (exponentially) reaches it with less than some probability. Half of ``ALARM`` is
@@ -65,6 +65,8 @@ __all__ = [
     "BY_LIKELIHOOD",
     "BY_MOVED",
     "BY_NEARLY_WHOLE",
+    "BY_SET",
+    "BY_SUREST",
     "TIMES",
     "Excess",
     "MovedCodes",
@@ -81,6 +83,12 @@ BY_LIKELIHOOD = "rows with and without"
 that nobody is told alone by it."""
 BY_NEARLY_WHOLE = "all columns but two"
 """The score by the best row that has nearly all values of a person."""
+BY_SET = "rows with all columns but "
+"""Begins the names of scores by rows that have a person's values in a set of columns: of all these
+scores one question is asked, by ranks."""
+BY_SUREST = "the surest row of all columns but two"
+"""The highest of these scores, of each person: one of some coincidences is far above the others, so
+that nobody is told alone by it, either."""
 BY_MOVED = "codes that were moved alike"
 """The score by rows that show a person's values under others of their columns."""
 ALARM = 0.002
@@ -124,17 +132,21 @@ class Excess:
     """How many times as often people of the original may score high for other reasons."""
     at_least: int = 1
     """How many people of the original the control does not explain, as far as is sure."""
+    among: int = 1
+    """Of how many questions this one was chosen, which count as one."""
 
     def counted(self, level: float) -> Excess:
         """With how many the control does not explain, but with a probability of ``level``.
 
         Of the people who score as high, others than these are the original's by chance: at most as
-        many as beside those of the control are no less probable.
+        many as beside those of the control are no less probable.  Several questions that count
+        as one share its probability.
         """
         share = self.times * self.sizes[0] / (self.times * self.sizes[0] + self.sizes[1])
         others = np.arange(1, self.own + 1)
         chance = special.bdtrc(others - 1.0, others + self.other, share)
-        return replace(self, at_least=max(1, self.own - int((chance >= level).sum())))
+        explained = int((chance >= level / self.among).sum())
+        return replace(self, at_least=max(1, self.own - explained))
 
     @classmethod
     def of(
@@ -148,14 +160,16 @@ class Excess:
         """
         asked = []
         for score, (own, other) in scores.items():
-            times = TIMES if not alike else 1.0 if score.startswith(BY_KNOWN) else _TIMES_ALIKE
-            leaps = score.startswith((BY_KNOWN, BY_MOVED, BY_NEARLY_WHOLE))
+            by_columns = score.startswith((BY_KNOWN, BY_SET))
+            times = TIMES if not alike else 1.0 if by_columns else _TIMES_ALIKE
+            leaps = by_columns or score.startswith((BY_MOVED, BY_NEARLY_WHOLE))
             found = _asked(own, other, times, rows=leaps)
             asked += [
                 replace(one, score=score, times=times)
                 for one in found
-                if (one.kind, score) != ("alone", BY_LIKELIHOOD)
+                if one.kind != "alone" or score not in (BY_LIKELIHOOD, BY_SUREST)
             ]
+        asked = _of_sets_at_once(asked)
         if not asked:
             return cls(sizes=next((len(a), len(b)) for a, b in scores.values())), False
         questions = Counter(one.kind for one in asked)
@@ -199,6 +213,18 @@ class Excess:
         share = TIMES * first / (TIMES * first + second)
         fewest = int(np.ceil(np.log(ALARM / 50) / np.log(share)))
         return max(_FIRST, int(1.5 * fewest))
+
+
+def _of_sets_at_once(asked: Sequence[Excess]) -> list[Excess]:
+    """The questions, of which those by sets of columns are one: the least likely by ranks."""
+    ours = [one for one in asked if one.score.startswith(BY_SET)]
+    others = [one for one in asked if not one.score.startswith(BY_SET)]
+    ranks = [one for one in ours if one.kind == "ranks"]
+    if not ranks:
+        return others
+    best = min(ranks, key=lambda one: one.probability)
+    chance = min(best.probability * len(ranks), 1.0)
+    return [*others, replace(best, probability=chance, among=len(ours))]
 
 
 def _asked(own: Floats, other: Floats, times: float, *, rows: bool = False) -> Iterator[Excess]:
