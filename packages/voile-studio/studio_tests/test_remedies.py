@@ -214,6 +214,37 @@ def test_the_least_change_that_meets_a_policy_is_searched_and_taken(tmp_path: Pa
 
 
 @pytest.mark.slow
+def test_the_least_change_is_searched_before_anything_is_published(tmp_path: Path) -> None:
+    """On Try, once a policy is chosen; it goes into the plan at which the search began."""
+    PEOPLE.write_csv(tmp_path / "people.csv")
+    (tmp_path / "policy.toml").write_text(STRICT)
+    visitor = Visitor(tmp_path)
+    visitor.post("/open", source="people.csv")
+    visitor.wait("/p/people/data", "<h2>Columns</h2>")
+    visitor.post("/p/people/plan/text", text=STUDY, digest=visitor.digest("/p/people/plan"))
+    button = "Find the least change that meets this policy"
+    assert button not in visitor.get("/p/people/try").text
+    assert visitor.post("/p/people/try/choose").status_code == 400
+    visitor.post("/p/people/plan/policy", policy="policy.toml")
+    assert button in visitor.get("/p/people/try").text
+    visitor.post("/p/people/try/choose")
+    page = visitor.wait("/p/people/try", "The least change that meets this policy: ")
+    assert "Searched around an earlier plan" not in page
+    found = re.search(r"The least change that meets this policy: (.+?)\.<", page)
+    assert found is not None
+    assert visitor.post("/p/people/try/take", plan="k = 1").status_code == 400
+    other = STUDY.replace("k = 2", "k = 3")
+    visitor.post("/p/people/plan/text", text=other, digest=visitor.digest("/p/people/plan"))
+    page = visitor.get("/p/people/try").text
+    assert "Searched around an earlier plan" in page
+    assert button in page
+    visitor.post("/p/people/try/take", plan=html.unescape(found[1]))
+    kept = tomllib.loads((tmp_path / "people.voile" / "plan.toml").read_text())
+    assert kept["method"]["k"] >= 11
+    assert kept["roles"] == tomllib.loads(STUDY)["roles"]
+
+
+@pytest.mark.slow
 def test_a_change_that_leaves_out_or_groups_a_column_is_taken_with_it(tmp_path: Path) -> None:
     """It goes into the plan of the release, whatever the plan says now; so does the nearest one."""
     (tmp_path / "people.csv").write_text("age,sex\n30,f\n31,m\n")

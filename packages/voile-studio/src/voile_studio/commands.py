@@ -127,10 +127,10 @@ def sign(project: Project, release: Path, role: str) -> list[str]:
     return ["sign", project.named(release), "--key", project.named(project.key), "--as", role]
 
 
-def choose(project: Project, release: Path, policy: str) -> list[str]:
-    """Try plans near that of a release, and find the one of least loss that meets a policy."""
-    named = project.named(plan_of_release(project, release))
-    return ["choose", _table(project), "--plan", named, "--policy", told(policy), "--json"]
+def choose(project: Project, plan: Path, policy: str) -> list[str]:
+    """Try plans near one, and find the one of least loss that meets a policy."""
+    said = ["choose", _table(project), "--plan", project.named(plan)]
+    return [*said, "--policy", told(policy), "--json"]
 
 
 def dossier(project: Project, release: Path, out: Path) -> list[str]:

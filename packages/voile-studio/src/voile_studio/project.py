@@ -45,6 +45,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from voile.ledger import Ledger, SeriesSummary
+from voile.policy.checking import VERDICT
 from voile.report.words import listed
 from voile.schema.budget import BudgetPlan
 from voile.schema.plan import Plan
@@ -61,7 +62,9 @@ __all__ = [
     "Start",
     "json_of",
     "release_json",
+    "rulings_of",
     "told",
+    "verdict_of",
 ]
 
 
@@ -575,6 +578,17 @@ def json_of(path: Path) -> Document:
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def verdict_of(folder: Path) -> Document:
+    """The verdict on a release; empty where there is none, or it cannot be read."""
+    return json_of(folder / "private" / VERDICT)
+
+
+def rulings_of(verdict: Document) -> list[Document]:
+    """The rulings of a verdict, each with its criterion; none where there is no verdict."""
+    found = verdict.get("rulings")
+    return found if isinstance(found, list) else []
 
 
 def _ours(folder: Path) -> bool:

@@ -37,6 +37,7 @@ _SCREENS = (
     solutions.routes,
     tables.routes,
     evidence.routes,
+    remedying.search_routes,
     remedying.remedy_routes,
     release.routes,
     evidence.signing_routes,

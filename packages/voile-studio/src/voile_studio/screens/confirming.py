@@ -22,7 +22,6 @@ from pathlib import Path
 import tomlkit
 
 from voile.audit.record import DOES_NOT_APPLY
-from voile.policy.checking import VERDICT
 from voile.policy.ruling import (
     ASSUMPTIONS,
     CONFIRMED,
@@ -37,7 +36,7 @@ from voile_base.durable import replace_private_file
 from voile_base.errors import InputError, RefusedError
 from voile_base.values import Document, Json
 from voile_studio.jobs import Job
-from voile_studio.project import Project, json_of, release_json
+from voile_studio.project import Project, json_of, release_json, rulings_of, verdict_of
 from voile_studio.screens.trying import compared, is_rehearsal, plans_searched
 
 __all__ = [
@@ -51,10 +50,8 @@ __all__ = [
     "other_releases",
     "release_line",
     "role_of",
-    "rulings_of",
     "statements_of",
     "table_of",
-    "verdict_of",
     "waits_told",
     "withdraw",
 ]
@@ -205,17 +202,6 @@ def _is_signed(folder: Path) -> bool:
 def _series(folder: Path) -> str:
     series = release_json(folder).get("series")
     return str(series.get("name") or "") if isinstance(series, dict) else ""
-
-
-def verdict_of(folder: Path) -> Document:
-    """The verdict on a release; empty where there is none, or it cannot be read."""
-    return json_of(folder / "private" / VERDICT)
-
-
-def rulings_of(verdict: Document) -> list[Document]:
-    """The rulings of a verdict, each with its criterion; none where there is no verdict."""
-    found = verdict.get("rulings")
-    return found if isinstance(found, list) else []
 
 
 def release_line(project: Project, folder: Path) -> Json | None:

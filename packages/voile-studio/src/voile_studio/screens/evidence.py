@@ -28,7 +28,7 @@ from voile_base.values import Document, Json
 from voile_studio import commands
 from voile_studio.jobs import told_as_command
 from voile_studio.planning import capabilities_of, policies, policy_of, require_policy
-from voile_studio.project import Project, json_of
+from voile_studio.project import Project, json_of, rulings_of, verdict_of
 from voile_studio.screens.confirming import (
     AskedStatement,
     asked_statements,
@@ -38,9 +38,7 @@ from voile_studio.screens.confirming import (
     label_of,
     made_by,
     role_of,
-    rulings_of,
     table_of,
-    verdict_of,
     waits_told,
     withdraw,
 )

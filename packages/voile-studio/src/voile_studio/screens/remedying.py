@@ -4,14 +4,15 @@ Limits of groups follow from a parameter of the method, so that the change that 
 beforehand.  Whether a change meets any other criterion is known only where it was tried: ``voile
 choose`` tries plans without publishing one, and says which meets the policy with the least loss.
 
-A change that was found is put into the plan of the release, upon which it was tried, and not into
-what the plan has become since.
+A search begins at the plan of a release, or, before one is published, at the plan as it stands.  A
+change that was found is put into the plan upon which it was tried, and not into what the plan has
+become since.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -20,19 +21,35 @@ from fastapi.responses import Response
 
 from voile.policy.remedies import PlanChange
 from voile.proposal.editing import with_method, with_role
+from voile_base.durable import replace_private_file
 from voile_base.errors import InputError, RefusedError
 from voile_base.values import Document
 from voile_studio import commands
 from voile_studio.jobs import Job
-from voile_studio.planning import plan_of
-from voile_studio.project import Project
-from voile_studio.screens.confirming import rulings_of, verdict_of
+from voile_studio.planning import plan_of, policy_of, problem_in
+from voile_studio.project import Project, rulings_of, verdict_of
 from voile_studio.screens.pages import Pages
 from voile_studio.words import method_cards, remedy_of
 
-__all__ = ["changes_of", "remedy_routes", "search_of"]
+__all__ = ["changes_of", "remedy_routes", "search_of", "search_of_plan", "search_routes"]
 
 _NO_PLAN = "the plan of this release is not there any more: publish again, then search"
+_DEED = "change that was searched"
+_OF_PLAN = "choose-plan"
+"""The purpose of a search that begins at the plan, among those that begin at a release's."""
+
+
+def _searched(project: Project) -> Path:
+    """The plan at which the newest search on Try began."""
+    return project.folder / "searched.toml"
+
+
+def _text_of(plan: Path) -> str:
+    """The text of a plan; empty where it is not there."""
+    try:
+        return plan.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return ""
 
 
 @dataclass(frozen=True)
@@ -48,14 +65,27 @@ class _PolicySearch:
     """How the plan that comes nearest differs; empty where that is not told."""
     obstacles: Sequence[str]
     """The criteria that the nearest plan misses, where none meets the policy."""
+    outdated: bool = False
+    """Whether the plan was changed since."""
 
 
 def search_of(project: Project, folder: Path) -> _PolicySearch | None:
     """The newest search for a release under the policy that it was checked against."""
     checked = project.jobs.latest(f"check-{folder.name}")
     job = project.jobs.latest(f"choose-{folder.name}", checked.about) if checked else None
+    return None if job is None else _search_by(job)
+
+
+def search_of_plan(project: Project) -> _PolicySearch | None:
+    """The newest search that began at the plan, under the policy that releases are to meet."""
+    job = project.jobs.latest(_OF_PLAN, project.policy)
     if job is None:
         return None
+    outdated = _text_of(_searched(project)) != project.plan_text
+    return replace(_search_by(job), outdated=outdated)
+
+
+def _search_by(job: Job) -> _PolicySearch:
     document = job.output() if job.state in ("done", "failed") else None
     said = document if isinstance(document, dict) else {}
     plans = said.get("plans") or []
@@ -100,6 +130,48 @@ def _with_roles(text: str, tried: Document) -> str:
     return text
 
 
+def _taken(search: _PolicySearch | None, named: str, path: Path) -> str:
+    """The text of a plan, at which a search began, with a change that it has tried."""
+    tried = {one["change"]: one for one in search.plans if not one["problem"]} if search else {}
+    if named not in tried:
+        msg = "no such plan was tried: search for one first"
+        raise InputError(msg)
+    taken = tried[named]
+    return _with_roles(_with_changes(_text_of(path), path, taken["method"]), taken)
+
+
+def search_routes(pages: Pages) -> APIRouter:
+    """The addresses of a search that begins at the plan, before anything is published."""
+    router = APIRouter(prefix="/p/{name}/try")
+
+    @router.post("/choose")
+    def choose(name: str) -> Response:
+        project = pages.project(name)
+        if policy_of(project) is None:
+            msg = "say first on Plan to whom releases go: a policy is what plans are tried for"
+            raise InputError(msg)
+        if (wrong := problem_in(project)) is not None:
+            raise RefusedError(wrong.message)
+        command = commands.choose(project, _searched(project), project.policy)
+        text = project.plan_text
+        project.run(
+            _OF_PLAN,
+            command,
+            project.policy,
+            before=lambda: replace_private_file(_searched(project), text),
+        )
+        return pages.to(project, "try#search-plan")
+
+    @router.post("/take")
+    def take(name: str, plan: Annotated[str, Form(max_length=500)]) -> Response:
+        project = pages.project(name)
+        text = _taken(search_of_plan(project), plan, _searched(project))
+        project.keep_plan(text, _DEED)
+        return pages.to(project, "try")
+
+    return router
+
+
 def remedy_routes(pages: Pages) -> APIRouter:
     """The addresses of what follows from criteria that a release misses."""
     router = APIRouter(prefix="/p/{name}/releases/{release}")
@@ -126,9 +198,10 @@ def remedy_routes(pages: Pages) -> APIRouter:
         if checked is None:
             msg = "check the release against a policy first: it is what plans are tried for"
             raise InputError(msg)
-        if plan_of(commands.plan_of_release(project, folder)) is None:
+        path = commands.plan_of_release(project, folder)
+        if plan_of(path) is None:
             raise RefusedError(_NO_PLAN)
-        command = commands.choose(project, folder, checked.about)
+        command = commands.choose(project, path, checked.about)
         project.run(f"choose-{release}", command, checked.about)
         return pages.to(project, f"evidence#search-{release}")
 
@@ -136,19 +209,8 @@ def remedy_routes(pages: Pages) -> APIRouter:
     def take(name: str, release: str, plan: Annotated[str, Form(max_length=500)]) -> Response:
         project = pages.project(name)
         folder = project.release(release)
-        search = search_of(project, folder)
-        tried = {one["change"]: one for one in search.plans if not one["problem"]} if search else {}
-        if plan not in tried:
-            msg = "no such plan was tried for this release: search for one first"
-            raise InputError(msg)
-        taken = tried[plan]
         path = commands.plan_of_release(project, folder)
-        try:
-            text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError):
-            raise RefusedError(_NO_PLAN) from None
-        text = _with_roles(_with_changes(text, path, taken["method"]), taken)
-        project.keep_plan(text, "change that was searched")
+        project.keep_plan(_taken(search_of(project, folder), plan, path), _DEED)
         return pages.to(project, "sign")
 
     return router

@@ -53,6 +53,7 @@ from voile_studio.planning import (
 from voile_studio.project import Project
 from voile_studio.screens.data import columns_of, found_in, refused_persons
 from voile_studio.screens.pages import Pages
+from voile_studio.screens.remedying import search_of_plan
 from voile_studio.screens.solutions import rows_beside
 from voile_studio.words import method_cards, method_told, numbers_of, without_toml
 
@@ -286,6 +287,7 @@ def _page(project: Project, risk: str) -> Json:
         "keeps_series": bool(plan and plan.method and keys_of_series(plan.method.name)),
         "tries": found,
         "next": _next_to_look_at(found),
+        "search": search_of_plan(project),
         "as_shares": SHARES,
         "worst_person": WORST_PERSON,
         "nearly": NEARLY_LOST,
