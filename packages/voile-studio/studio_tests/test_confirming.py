@@ -374,6 +374,11 @@ def test_nothing_is_to_hand_over_before_it_is_signed(project: Project) -> None:
     ledger = visitor.get("/p/people/ledger").text
     assert ledger.count("<td>not signed</td>") == 2
     visitor.post("/p/people/releases/001/withdraw")
+    assert "takes the tick back" not in visitor.get("/p/people/sign").text
+    tick(project, [UNPUBLISHED])
+    page = visitor.get("/p/people/sign").text
+    assert "Of release 2 it was confirmed that no other published data" in page
+    assert "takes the tick back" in page
     assert "<td>withdrawn</td>" in visitor.get("/p/people/ledger").text
     assert other_releases(project, project.folder / "releases" / "002") == ""
 

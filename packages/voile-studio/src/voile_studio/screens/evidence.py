@@ -42,7 +42,7 @@ from voile_studio.screens.confirming import (
     waits_told,
     withdraw,
 )
-from voile_studio.screens.data import found_in, tells_rows
+from voile_studio.screens.data import columns_of, found_in, tells_rows
 from voile_studio.screens.pages import Pages
 from voile_studio.screens.remedying import changes_of, search_of
 from voile_studio.screens.trying import tries
@@ -263,6 +263,7 @@ def _release(project: Project, folder: Path) -> dict[str, object] | None:
         "publishable": bool(statement.get("publishable")),
         "report": (folder / "private" / "report.html").is_file(),
         "columns": list(statement.get("types") or {}),
+        "left_out": [one for one in columns_of(project) if one not in (statement["types"] or {})],
         "losses": _losses(record),
         "attempts": {(risk["risk"], risk["of"]): risk["targets"] for risk in record.risks},
         "in_series": in_series,

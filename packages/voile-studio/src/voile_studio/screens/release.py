@@ -8,6 +8,7 @@ Commands at work: how far they are, and the ways to interrupt and to go on.
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -15,6 +16,7 @@ from fastapi import APIRouter, Form, Request
 from fastapi.responses import Response
 
 from voile.ledger import Ledger
+from voile.policy.ruling import UNPUBLISHED
 from voile.proposal.editing import with_method, with_role, with_row_as_person
 from voile.publish.generalization.statement import TIMES_K
 from voile.publish.registry import publisher_of
@@ -156,7 +158,10 @@ def _page(project: Project) -> Json:
         "maps": project.start.maps() if plan and _has_trips(project, plan) else [],
         "charge": project.charge_summary(plan) if plan and not wrong else None,
         "releases": found,
-        "standing": [one for one in found if one["publishable"] and not one["withdrawn"]],
+        "standing": (
+            standing := [one for one in found if one["publishable"] and not one["withdrawn"]]
+        ),
+        "takes_back": [] if _series_of(plan) else _confirmed_alone(standing),
         "policies": policies(project),
         "policy": policy_of(project),
         "running": running,
@@ -170,6 +175,21 @@ def _page(project: Project) -> Json:
         "making_key": project.jobs.latest("key"),
         "command": told_as_command(commands.study(project, out, plan=project.plan)),
     }
+
+
+def _series_of(plan: Plan | None) -> str:
+    """The series that a plan publishes in; empty for none."""
+    return str(plan.method.parameters.get("series") or "") if plan and plan.method else ""
+
+
+def _confirmed_alone(releases: Sequence[Json]) -> list[str]:
+    """The unsigned of which a person has confirmed that nothing else of their rows is published."""
+    return [
+        one["name"]
+        for one in releases
+        if not one["signatures"]
+        and any(each.ticked and UNPUBLISHED in each.says for each in one["statements"])
+    ]
 
 
 def _is_made_anew(project: Project, release: Json) -> bool:
