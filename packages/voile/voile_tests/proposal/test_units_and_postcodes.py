@@ -153,9 +153,28 @@ def test_states_of_a_tracker_are_published_beside_moved_positions(tmp_path) -> N
         battery=[40 + r % 50 for r in rows],
         speed=[r % 90 for r in rows],
         odometer=[10_000 + 3 * r for r in rows],
+        acc=[4 + r % 7 for r in rows],
+        provider=["gps" if r % 9 else "network" for r in rows],
+        valid=[r % 17 > 0 for r in rows],
     )
-    assert tomllib.loads(text)["roles"]["keep"] == ["satellites", "battery"]
+    states = ["satellites", "battery", "acc", "provider", "valid"]
+    assert tomllib.loads(text)["roles"]["keep"] == states
     assert '#   "speed": its name is that of movements' in text
+
+
+def test_things_under_the_words_of_a_receiver_are_not_published(tmp_path) -> None:
+    """A number of an engine and a card behind a name of a state tell vehicles apart."""
+    rows = range(ROWS)
+    _, text = _plan(
+        tmp_path,
+        trip=[f"T{r // 40}" for r in rows],
+        time=[f"2024-05-01T{8 + r % 40 // 6:02}:{r % 6 * 10:02}:00Z" for r in rows],
+        latitude=[39.8 + r / 10_007 for r in rows],
+        longitude=[116.2 + r / 9_973 for r in rows],
+        motor=[4_410_000 + r // 40 * 731 for r in rows],
+        provider=[f"sim {8_000 + r // 40 * 17}" for r in rows],
+    )
+    assert "keep" not in tomllib.loads(text)["roles"]
 
 
 def test_numbers_of_households_in_blocks_are_left_out(tmp_path) -> None:

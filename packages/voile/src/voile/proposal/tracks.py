@@ -7,6 +7,7 @@ noise for positions is proposed, and nothing else of the table; where one is mis
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from voile.proposal.proposed import ColumnProposal
 from voile.schema.names import DEVICE_STATE, fits, meaning_of, named, words_of, words_told
@@ -20,6 +21,8 @@ _SECONDS = (1e8, 1e11)
 _MOVING = frozenset({"vehicle", "device"})
 _STATES = 0.5
 """The share of rows with another value, up to which numbers are states that repeat."""
+_NUMBERED = 10_000
+"""Numbers from which on a state may be the number of a thing, such as that of an engine."""
 _FACTS = 3
 """Columns beside places, times and devices, beyond which a table is none of reports of trips."""
 _REPEATS = 3
@@ -72,7 +75,8 @@ def proposed_trips(columns: Sequence[ColumnProposal]) -> ProposedTrips | None:
     trip = _trip(rest)
     if not tracks and _is_of_events(rest, trip):
         return None
-    beside = tuple(one for one in rest if one is not trip and _is_of_a_device(one))
+    states = (one for one in rest if one is not trip and _is_of_a_device(one))
+    beside = tuple(replace(one, why=DEVICE_STATE) for one in states)
     return ProposedTrips(time, latitude, longitude, trip, beside)
 
 
@@ -81,11 +85,18 @@ def _is_of_a_device(column: ColumnProposal) -> bool:
 
     Speeds, directions, distances and heights are none: with times they tell the way.
     """
-    profile, meaning = column.details.profile, meaning_of(column.name)
-    if column.recognition is not None or meaning is None or meaning.reason != DEVICE_STATE:
+    details, meaning = column.details, meaning_of(column.name)
+    if column.recognition is not None:
         return False
-    few = profile.distinct <= FEW_PERSONS
-    return few or (profile.type in {"integer", "decimal"} and column.details.look().share < _STATES)
+    few = details.profile.distinct <= FEW_PERSONS
+    numbers = details.profile.type in {"integer", "decimal"}
+    if meaning is not None and meaning.reason == DEVICE_STATE:
+        return few or (numbers and details.look().share < _STATES)
+    if not fits(words_told("receiver"), words_of(column.name)):
+        return False
+    if numbers and details.extremes is not None:
+        return max(map(abs, details.extremes)) < _NUMBERED
+    return few and not any(map(str.isdigit, "".join(details.sample)))
 
 
 def _is_of_events(columns: Sequence[ColumnProposal], trip: ColumnProposal | None) -> bool:

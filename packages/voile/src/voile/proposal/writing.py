@@ -185,7 +185,8 @@ def _of_trips(proposal: Proposal, trips: ProposedTrips) -> Iterator[str]:
         )
     kept = trips.beside if roles else ()
     yield from _list("keep", kept, "published as they are: they tell nothing about places")
-    left = [one for one in proposal.columns if one not in (*roles.values(), *kept)]
+    published = {one.name for one in (*roles.values(), *kept)}
+    left = [one for one in proposal.columns if one.name not in published]
     if left:
         yield "# Left out: what follows from a position gives it away. Speeds, directions,"
         yield "# distances and heights beside times tell the way (Gao et al., UbiComp 2014):"

@@ -94,6 +94,8 @@ _NUMBER_OF = pattern_on_demand(
 """A word of a language that writes compounds in one: the number of something, not of a model or
 a batch."""
 _ENDS = ("id", "nummer", "nr", "kennung", "numer")
+_WHOLE = frozenset({"valid", "invalid", "solid", "plaid", "covid", "paid", "fluid", "acid", "lipid"})
+"""Words that end like an id, and are none."""
 _JOINTS = ("en", "n", "s")
 """What German puts between the parts of a word."""
 _PLAIN_LETTERS = str.maketrans(
@@ -387,7 +389,7 @@ def _without_id(word: str) -> tuple[str, ...]:
     beside = word.removeprefix("id")
     if beside != word and beside in _lexicon()["person"] | _lexicon()["household"]:
         return "id", beside
-    for end in _ENDS:
+    for end in _ENDS if word not in _WHOLE else ():
         stem = word.removesuffix(end)
         for known in (stem, *(stem.removesuffix(joint) for joint in _JOINTS)):
             if stem != word and known in _known_words():
