@@ -94,7 +94,7 @@ _NUMBER_OF = pattern_on_demand(
 """A word of a language that writes compounds in one: the number of something, not of a model or
 a batch."""
 _ENDS = ("id", "nummer", "nr", "kennung", "numer")
-_WHOLE = frozenset({"valid", "invalid", "solid", "plaid", "covid", "paid", "fluid", "acid", "lipid"})
+_WHOLE = frozenset({"valid", "invalid", "solid", "plaid", "covid", "paid", "fluid", "acid"})
 """Words that end like an id, and are none."""
 _JOINTS = ("en", "n", "s")
 """What German puts between the parts of a word."""
