@@ -10,7 +10,6 @@ without the variable they are left out, and said.
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +22,7 @@ from benchmarks import league_figure
 from benchmarks.league_files import (
     COLUMNS,
     ENVIRONMENTS,
+    FAILED,
     KNOWN,
     PEERS,
     SENSITIVE,
@@ -31,6 +31,7 @@ from benchmarks.league_files import (
     of_peer,
     of_voile,
     people,
+    reason,
 )
 from benchmarks.league_scores import Scores, drawn, scored, sdnist_scores
 from benchmarks.record import Measurement, Table, Target
@@ -55,7 +56,6 @@ SAME = 1e-9
 """How far SDNist's figures may be from ours."""
 NEAR = 1e-4
 """The same of what audits measure, to whom a number that the original lacks is noise."""
-_FAILED = (OSError, subprocess.SubprocessError, KeyError, pl.exceptions.PolarsError)
 
 
 @dataclass(frozen=True)
@@ -95,9 +95,9 @@ def run() -> Measurement:
     firsts = {name: scored(original, some[0]) for name, some in cells.items()}
     try:
         theirs = sdnist_scores(original, {name: some[0] for name, some in cells.items()})
-    except _FAILED as error:
+    except FAILED as error:
         theirs = {}
-        left_out.append(f"SDNist ({_reason(error)})")
+        left_out.append(f"SDNist ({reason(error)})")
     with TemporaryDirectory() as folder:
         placed = [
             _placed(name, kind, audited(rows, original, control, Path(folder)), ours[name])
@@ -114,19 +114,9 @@ def _files(original: pl.DataFrame) -> tuple[Files, list[str]]:
     for name in PEERS:
         try:
             files[name] = "peer", of_peer(name, original, SEED)
-        except _FAILED as error:
-            left_out.append(f"{name} ({_reason(error)})")
+        except FAILED as error:
+            left_out.append(f"{name} ({reason(error)})")
     return files, left_out
-
-
-def _reason(error: Exception) -> str:
-    """Why a peer is not here: the last line that it says, without paths."""
-    if isinstance(error, KeyError):
-        return f"no folder for its environment: {error.args[0]} is not set"
-    if isinstance(error, subprocess.CalledProcessError) and error.stderr:
-        last = [line for line in error.stderr.splitlines() if line.strip()][-1]
-        return " ".join(word for word in last.split() if "/" not in word)[:200]
-    return type(error).__name__
 
 
 def _measurement(

@@ -21,7 +21,7 @@ from voile.schema.plan import Plan, parse_plan
 __all__ = [
     "COLUMNS",
     "ENVIRONMENTS",
-    "FOLDER",
+    "FAILED",
     "KNOWN",
     "PEERS",
     "SENSITIVE",
@@ -29,12 +29,16 @@ __all__ = [
     "ends",
     "of_peer",
     "of_voile",
+    "peers_folder",
     "people",
     "python_of",
+    "reason",
     "run_in",
 ]
 
-FOLDER = "VOILE_BENCHMARK_LEAGUE"
+_FOLDER = "VOILE_BENCHMARK_LEAGUE"
+FAILED = (OSError, subprocess.SubprocessError, pl.exceptions.PolarsError)
+"""What is raised where a peer cannot be had, or its file not read."""
 COLUMNS = ("AGEP", "SEX", "MSP", "HISP", "RAC1P", "OWN_RENT", "EDU", "PINCP_DECILE")
 KNOWN, SENSITIVE = COLUMNS[:-1], COLUMNS[-1]
 ENVIRONMENTS: Mapping[str, tuple[str, ...]] = {
@@ -195,7 +199,7 @@ _BEST = {
 def of_peer(name: str, original: pl.DataFrame, seed: int) -> pl.DataFrame:
     """The file of a peer, made in an environment of its own.
 
-    Raises ``OSError``, ``subprocess.SubprocessError`` or ``KeyError`` where it cannot be had.
+    Raises one of ``FAILED`` where it cannot be had.
     """
     with TemporaryDirectory() as folder:
         rows, made = Path(folder) / "rows.csv", Path(folder) / "made.csv"
@@ -207,14 +211,33 @@ def of_peer(name: str, original: pl.DataFrame, seed: int) -> pl.DataFrame:
 def run_in(environment: str, *arguments: str) -> str:
     """What a script prints in an environment, which is made where it is not there yet.
 
-    Raises as ``of_peer`` does; ``KeyError`` where no folder for environments is named.
+    Raises as ``of_peer`` does; ``OSError`` where no folder for environments is named.
     """
     return _called(f"{python_of(environment)}", *arguments)
 
 
+def peers_folder() -> Path:
+    """The folder of virtual environments; raises ``OSError`` where none is named."""
+    named = os.environ.get(_FOLDER)
+    if not named:
+        msg = f"{_FOLDER} is not set: it names a folder in which peers are installed"
+        raise OSError(msg)
+    return Path(named).absolute()
+
+
+def reason(error: Exception) -> str:
+    """Why a peer is not here: the last line that it says, without paths."""
+    if isinstance(error, subprocess.CalledProcessError) and error.stderr:
+        last = [line for line in error.stderr.splitlines() if line.strip()][-1]
+        return " ".join(word for word in last.split() if "/" not in word)[:200]
+    if isinstance(error, OSError) and error.errno is None and error.args:
+        return f"{error}"
+    return type(error).__name__
+
+
 def python_of(environment: str) -> Path:
     """The Python of an environment; raises as ``run_in`` does."""
-    place = Path(os.environ[FOLDER]).absolute() / environment
+    place = peers_folder() / environment
     python = place / "bin" / "python"
     if not python.exists():
         subprocess.run([sys.executable, "-m", "venv", f"{place}"], check=True)

@@ -57,7 +57,7 @@ def scored(original: pl.DataFrame, shown: pl.DataFrame) -> Scores:
 def sdnist_scores(original: pl.DataFrame, files: Mapping[str, pl.DataFrame]) -> dict[str, Scores]:
     """SDNist's figures by file; there is none of triples.
 
-    Raises ``OSError``, ``subprocess.SubprocessError`` or ``KeyError`` where it cannot be had.
+    Raises ``OSError`` or ``subprocess.SubprocessError`` where it cannot be had.
     """
     with TemporaryDirectory() as folder:
         own = Path(folder) / "original.csv"

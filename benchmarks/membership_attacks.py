@@ -36,7 +36,7 @@ from sklearn.neural_network import MLPClassifier
 
 from benchmarks import league_side
 from benchmarks.dp_synthesis import MAKE, plan_of
-from benchmarks.league_files import run_in
+from benchmarks.league_files import FAILED, reason, run_in
 from benchmarks.record import Measurement, Table, Target
 from benchmarks.worst_off import cart, marginals, people
 from voile.audit.beside import JointCodes
@@ -103,8 +103,8 @@ def _by_peers(table: pl.DataFrame, seed: int) -> dict[str, pl.DataFrame]:
             table.write_csv(rows)
             try:
                 run_in(environment, league_side.__file__, name, f"{rows}", f"{out}", f"{seed}")
-            except (OSError, KeyError, subprocess.SubprocessError) as error:
-                _LEFT_OUT[name] = type(error).__name__
+            except FAILED as error:
+                _LEFT_OUT[name] = reason(error)
                 continue
             texts = pl.read_csv(out, infer_schema=False).select(table.columns)
         made[name] = texts.cast(dict(table.schema))  # type: ignore[arg-type]

@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -27,7 +26,7 @@ from sklearn.metrics import accuracy_score, roc_auc_score
 from benchmarks import league_side
 from benchmarks.data import shared_file
 from benchmarks.dp_synthesis import MAKE, census, plan_of, score
-from benchmarks.league_files import ENVIRONMENTS, FOLDER, python_of
+from benchmarks.league_files import ENVIRONMENTS, FAILED, peers_folder, python_of, reason
 from benchmarks.many_columns import HOSPITAL
 from benchmarks.process import Usage
 from benchmarks.record import Measurement, Table, Target
@@ -49,7 +48,7 @@ SECONDS = 300
 """Of processor, for each file of a peer."""
 NEAR = 0.01
 _ONE_THREAD = ("OMP_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1", "POLARS_MAX_THREADS=1")
-_FAILED = (OSError, subprocess.SubprocessError, RuntimeError, KeyError, pl.exceptions.PolarsError)
+_FAILED = (*FAILED, RuntimeError)
 
 
 @dataclass(frozen=True)
@@ -156,8 +155,8 @@ def _of_task(task: Task, folder: Path, left_out: list[str]) -> dict[str, Made]:
             made, usage = _by_peer(name, environment, source)
             shown = pl.read_csv(made, infer_schema=False).select(task.table.columns)
         except _FAILED as error:
-            why = f"{FOLDER} is not set" if isinstance(error, KeyError) else f"{error}"
-            left_out.append(f"{name} on {task.name} ({why.splitlines()[0]})")
+            why = f"{error}".splitlines()[0] if isinstance(error, RuntimeError) else reason(error)
+            left_out.append(f"{name} on {task.name} ({why})")
         else:
             found[name] = _judged(task, shown, usage)
     return {**found, "each column by itself, exactly": _judged(task, alone, None)}
@@ -165,7 +164,7 @@ def _of_task(task: Task, folder: Path, left_out: list[str]) -> dict[str, Made]:
 
 def _by_peer(name: str, environment: str, source: Path) -> tuple[Path, Usage]:
     """The file of a peer, and what it took; raises ``RuntimeError`` where there is none."""
-    kept = Path(os.environ[FOLDER]).absolute() / "made"
+    kept = peers_folder() / "made"
     kept.mkdir(exist_ok=True)
     python = python_of(environment)
     what = [name, *ENVIRONMENTS[environment], f"{SECONDS}"]

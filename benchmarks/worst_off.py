@@ -5,7 +5,9 @@ People are those of the American Community Survey of Massachusetts, 2018 and 201
 families are torn apart alike on all sides. Files hold columns that were drawn by themselves, among
 which something of the original stands, or come from synthesizers that learnt too much.
 
-It takes an hour. Where ``VOILE_BENCHMARK_KEPT`` names a folder, what was found in each file is
+It takes an hour. The network of a peer is installed into the folder of virtual environments that
+``VOILE_BENCHMARK_LEAGUE`` names, as the league does; without it that line is left out, and said.
+Where ``VOILE_BENCHMARK_KEPT`` names a folder, what was found in each file is
 appended to ``worst_off.jsonl`` there, and a further run of the same commit goes on from it.
 """
 
@@ -13,7 +15,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -28,7 +29,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from benchmarks import league_side
 from benchmarks.data import shared_file
-from benchmarks.league_files import run_in
+from benchmarks.league_files import FAILED, python_of, reason, run_in
 from benchmarks.record import Measurement, Table, Target, environment
 from voile.audit.beside import JointCodes
 from voile.audit.copying import Copying
@@ -39,7 +40,7 @@ from voile.audit.scenarios import known_sets
 from voile.release.reading import People as Persons
 from voile_base.randomness import Randomness
 
-__all__ = ["NULLS", "PLANTS", "copying_of", "people", "run"]
+__all__ = ["NULLS", "PLANTS", "absent_peers", "copying_of", "people", "run"]
 
 SEEDS = int(os.environ.get("VOILE_BENCHMARK_SEEDS", "20"))
 MINUTES = float(os.environ.get("VOILE_BENCHMARK_MINUTES", "inf"))
@@ -247,7 +248,6 @@ NULLS: Mapping[str, Maker] = {
 
 BY_PEERS: Mapping[str, Maker] = {"overfitted CTGAN": overfitted_ctgan}
 """Plants that need a folder of virtual environments, as the league does."""
-_FAILED = (OSError, subprocess.SubprocessError, KeyError, pl.exceptions.PolarsError)
 
 
 def copying_of(given: People, released: pl.DataFrame, seed: int) -> Risk | str:
@@ -314,10 +314,21 @@ def _line(name: str, verdicts: Sequence[_Verdict]) -> tuple[Target, list[str]]:
     ]  # fmt: skip
 
 
+def absent_peers() -> dict[str, str]:
+    """Plants of peers that cannot be had, and why, said before the hour that others take."""
+    try:
+        python_of("ctgan")
+    except FAILED as error:
+        left_out = dict.fromkeys(BY_PEERS, reason(error))
+        print(f"left out: {left_out}", file=sys.stderr, flush=True)
+        return left_out
+    return {}
+
+
 def run() -> Measurement:
     """Judge a file of each kind, seed after seed."""
     verdicts: dict[str, list[_Verdict]] = {name: [] for name in (*PLANTS, *BY_PEERS, *NULLS)}
-    left_out: dict[str, str] = {}
+    left_out = absent_peers()
     began = time.monotonic()
     seeds, scores = 0, _Scores()
     for makers in ({**PLANTS, **NULLS}, BY_PEERS):
@@ -329,10 +340,10 @@ def run() -> Measurement:
                     continue
                 try:
                     verdicts[name].append(scores.verdict(name, maker, seed))
-                except _FAILED as error:
+                except FAILED as error:
                     if name not in BY_PEERS:
                         raise
-                    left_out[name] = type(error).__name__
+                    left_out[name] = reason(error)
             told = {name: verdicts[name][-1].persons for name in makers if verdicts[name]}
             print(f"seed {seed}: {told}", file=sys.stderr, flush=True)
             seeds = max(seeds, seed + 1)
@@ -346,8 +357,9 @@ def run() -> Measurement:
         protocol="each file is held against original and control by the risk of copying, as an "
         "audit does, with nine quasi-identifiers; found means that persons are beyond doubt; "
         "seconds are of processor, with making the file unless a peer made it; the network saw "
-        f"{_CTGAN.partition(', ')[2]}; left out: {left_out or 'none'}",
-        answer=f"{sum(one.reached for one in targets)} of {len(targets)} lines are met.",
+        f"{_CTGAN.partition(', ')[2]}",
+        answer=f"{sum(one.reached for one in targets)} of {len(targets)} lines are met. Left out: "
+        f"{', '.join(f'{name} ({why})' for name, why in left_out.items()) or 'none'}.",
         targets=targets,
         tables=[Table("Plants, then files that give nobody away",
                       ("file", "found", "persons beyond doubt, median", "told at 1 %",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from benchmarks.league_files import COLUMNS
+from benchmarks import worst_off
+from benchmarks.league_files import COLUMNS, python_of
 from benchmarks.league_scores import drawn, scored
 
 FEW = pl.DataFrame({name: [1, 1, 2, 2] for name in COLUMNS})
@@ -43,3 +44,12 @@ def test_a_cell_is_drawn_from_what_it_stands_for() -> None:
     assert set(found["EDU"]) <= {7, 8}
     assert set(found["SEX"]) <= set(range(10))
     assert found["MSP"].to_list() == list(range(10))
+
+
+def test_without_a_folder_for_peers_the_variable_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Benchmarks that ask for a peer say which variable is missing, and what it is for."""
+    monkeypatch.delenv("VOILE_BENCHMARK_LEAGUE", raising=False)
+    with pytest.raises(OSError, match="VOILE_BENCHMARK_LEAGUE is not set: it names a folder"):
+        python_of("ctgan")
+    [why] = worst_off.absent_peers().values()
+    assert why.startswith("VOILE_BENCHMARK_LEAGUE is not set")
