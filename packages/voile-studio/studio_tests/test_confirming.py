@@ -210,10 +210,31 @@ def test_what_was_made_of_this_plan_already_is_told_beside_the_button(project: P
     page = visitor.get("/p/people/sign").text
     assert "Release 2 below was made by this plan of this table already" in page
     assert 'class="deed"' not in page
-    assert page.count("Information lost: <strong>") == 2
+    assert page.count("Information loss: <strong>") == 2
     assert re.search(r"<bdi>age</bdi>: .*information is lost", page)
     project.keep_plan(PLAN.replace("k = 2", "k = 3"))
     assert 'class="deed">Publish<' in visitor.get("/p/people/sign").text
+
+
+@pytest.mark.slow
+def test_why_a_column_is_not_published_stands_wherever_it_is_named(project: Project) -> None:
+    """By the proposal, by who has left it out against the proposal, or by its role."""
+    names = ["age", "sex", "illness", "name", "town", "id"]
+    roles = ["quasi", "quasi", "sensitive", "identifier", "quasi", "quasi"]
+    one = {"type": "text", "distinct": 2, "missing": 0, "once": 0}
+    looked = {"rows": 2, "columns": [{"name": name, **one} for name in names]}
+    why = "its name is that of names of persons"
+    proposed = [{"name": n, "role": role, "why": why} for n, role in zip(names, roles, strict=True)]
+    project.jobs.record("inspect", ["inspect"], "", looked)
+    project.jobs.record("propose", ["plan"], "", {"columns": proposed})
+    project.keep_plan(PLAN.replace("[roles]", '[roles]\nidentifiers = ["id"]'))
+    visitor = Visitor(project.start.folder)
+    for screen in ("sign", "evidence"):
+        page = html.unescape(visitor.get(f"/p/people/{screen}").text)
+        assert f"<li><bdi>name</bdi>: {why}</li>" in page
+        chosen = "<bdi>{}</bdi>: left out by choice; it was proposed as quasi-identifier</li>"
+        assert chosen.format("town") in page
+        assert "<bdi>age</bdi>: left out" not in page
 
 
 @pytest.mark.slow

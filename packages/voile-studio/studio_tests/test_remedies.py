@@ -25,7 +25,7 @@ from voile.study.single import make_study
 from voile_base.errors import InputError
 from voile_studio.project import Start
 from voile_studio.screens.trying import looks
-from voile_studio.words import excess_told, numbers_of, remedy_of, without_toml
+from voile_studio.words import change_text, excess_told, numbers_of, remedy_of, without_toml
 
 PEOPLE = pl.DataFrame(
     {
@@ -205,7 +205,7 @@ def test_the_least_change_that_meets_a_policy_is_searched_and_taken(tmp_path: Pa
     page = visitor.wait("/p/people/evidence", "The least change that meets this policy: ")
     assert "plans that were tried" in page
     visitor.post("/p/people/plan/text", text=STUDY, digest=visitor.digest("/p/people/plan"))
-    found = re.search(r"The least change that meets this policy: (.+?)\.<", page)
+    found = re.search(r'name="plan" value="([^"]+)"><button>Take it as the plan', page)
     assert found is not None
     visitor.post("/p/people/releases/001/take", plan=html.unescape(found[1]))
     kept = tomllib.loads((tmp_path / "people.voile" / "plan.toml").read_text())
@@ -230,7 +230,7 @@ def test_the_least_change_is_searched_before_anything_is_published(tmp_path: Pat
     visitor.post("/p/people/try/choose")
     page = visitor.wait("/p/people/try", "The least change that meets this policy: ")
     assert "Searched around an earlier plan" not in page
-    found = re.search(r"The least change that meets this policy: (.+?)\.<", page)
+    found = re.search(r'name="plan" value="([^"]+)"><button>Take it as the plan', page)
     assert found is not None
     assert visitor.post("/p/people/try/take", plan="k = 1").status_code == 400
     other = STUDY.replace("k = 2", "k = 3")
@@ -242,6 +242,9 @@ def test_the_least_change_is_searched_before_anything_is_published(tmp_path: Pat
     kept = tomllib.loads((tmp_path / "people.voile" / "plan.toml").read_text())
     assert kept["method"]["k"] >= 11
     assert kept["roles"] == tomllib.loads(STUDY)["roles"]
+    page = visitor.get("/p/people/try").text
+    assert "Go on to publish it" in page
+    assert "Searched around an earlier plan" not in page
 
 
 @pytest.mark.slow
@@ -277,6 +280,38 @@ def test_a_change_that_leaves_out_or_groups_a_column_is_taken_with_it(tmp_path: 
     visitor.post("/p/people/releases/001/take", plan=grouped["change"])
     roles = tomllib.loads(project.plan.read_text())["roles"]
     assert (roles["quasi_identifiers"], roles.get("sensitive", [])) == (["age", "sex"], [])
+
+
+def test_a_change_that_was_searched_is_told_in_words() -> None:
+    """Levels by their names, shares in percent, columns by what becomes of them."""
+    method = {"k": 11, "levels": {"race": 0, "born": 2, "town": 1}, "suppression_limit": 0.05}
+    tried = {"method": {**method, "t": None}, "without": ["cost"], "grouped": ["illness"]}
+    levels = {"born": ["as it is", "month", "year", "*"], "race": ["as it is", "*"]}
+    assert change_text(tried, levels) == (
+        "k = 11, race as it is, born by year, town at level 1, up to 5 % of the rows left out, "
+        "without t; illness becomes a quasi-identifier; left out: cost"
+    )
+    assert change_text({"method": {}, "without": []}, {}) == "the plan as it is"
+
+
+@pytest.mark.slow
+def test_the_loss_of_a_change_tells_what_it_leaves_out(tmp_path: Path) -> None:
+    """The mean over what is published, and beside it with columns left out counted as lost."""
+    (tmp_path / "people.csv").write_text("age,sex,illness\n30,f,flu\n31,m,gout\n")
+    visitor = Visitor(tmp_path)
+    visitor.post("/open", source="people.csv")
+    visitor.wait("/p/people/data", "<h2>Columns</h2>")
+    visitor.post("/p/people/plan/text", text=STUDY, digest=visitor.digest("/p/people/plan"))
+    visitor.post("/p/people/plan/policy", policy="ema")
+    project = Start(tmp_path).project("people.csv")
+    (project.folder / "searched.toml").write_text(project.plan_text)
+    tried = {"change": "c", "method": {"k": 11}, "without": ["sex"], "problem": None, "worst": 0.1}
+    tried |= {"meets": True, "information_loss": 0.2}
+    project.jobs.record("choose-plan", ["choose"], "ema", {"found": "c", "plans": [tried]})
+    page = html.unescape(visitor.get("/p/people/try").text)
+    assert "The least change that meets this policy: k = 11; left out: sex." in page
+    assert "information loss 20 % over the quasi-identifiers that are published" in page
+    assert "60 % with the 1 column that it leaves out counted as 100 %" in page
 
 
 def test_a_decimal_comma_is_not_taken_for_two_numbers() -> None:

@@ -73,11 +73,11 @@ def test_a_node_is_taken_as_the_plan_and_given_back(visitor: Visitor, tmp_path: 
     visitor.post("/p/stays/solutions")
     page = visitor.wait("/p/stays/solutions", 'class="lattice"')
     assert "All 10 ways to choose a level for each column" in page
-    assert "no node of the lattice stands for it" in page
+    assert "it is none of the points in the picture" in page
     best = re.search(r'href="([^"]*)">See the best with one level', page)
     assert best is not None
     seen = visitor.get(best[1]).text
-    for words in ("Re-identification risk (worst person)", "Information loss", "(changed)"):
+    for words in ("Re-identification risk (worst person)", "Coarseness", "(changed)"):
         assert words in seen
     assert "person 1" not in seen
     node = best[1].partition("node=")[2]

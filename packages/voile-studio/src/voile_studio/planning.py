@@ -33,7 +33,9 @@ from voile_studio.project import Project, Start
 
 __all__ = [
     "KINDS",
+    "PUBLISHED",
     "ROLES",
+    "ROLE_PROPOSED",
     "ColumnLine",
     "PolicyChoice",
     "capabilities_of",
@@ -69,6 +71,10 @@ ROLES: Mapping[str, str] = {
     "": "leave out",
 }
 """The roles of a column, in plain words; none leaves it out."""
+PUBLISHED = frozenset({"quasi_identifiers", "sensitive", "ranking", "keep"})
+"""The roles of columns that a release shows."""
+ROLE_PROPOSED = {"identifier": "identifiers", "quasi": "quasi_identifiers", "drop": ""}
+"""Roles of a proposal whose key in a plan is another."""
 
 _PLACE = re.compile(r"\[(?P<table>[^\[\]]+)\](?:\s+(?P<key>[\w-]+))?")
 _FILES = frozenset({"hierarchy", "tree", "zones", "roads"})

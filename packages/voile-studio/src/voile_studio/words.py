@@ -7,22 +7,25 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from voile.publish.publisher import MethodCard
 from voile.publish.registry import METHODS
-from voile.report.words import percent, spoken
+from voile.report.words import listed, percent, spoken, value_text
 from voile_base.errors import InputError
 from voile_base.values import Document
 from voile_studio.planning import ROLES
 
 __all__ = [
+    "change_text",
     "excess_told",
     "method_cards",
     "method_told",
     "most_error",
     "numbers_of",
     "odds_told",
+    "parameters_told",
     "remedy_of",
     "without_toml",
 ]
@@ -49,6 +52,58 @@ def method_told(method: Document) -> str:
         if not isinstance(value, str | bool) or str(value) != usual.get(key)
     )
     return ", ".join((spoken(name), *told))
+
+
+def parameters_told(
+    parameters: Document, levels: Mapping[str, Sequence[str]] = MappingProxyType({})
+) -> list[str]:
+    """Parameters of a method as people read them: "k = 11", "age at years, race as it is".
+
+    ``levels`` are the levels of each column in words, where the plan has words for them.
+    """
+    return [_parameter_told(key, value, levels) for key, value in parameters.items()]
+
+
+def _parameter_told(key: str, value: object, levels: Mapping[str, Sequence[str]]) -> str:
+    name = spoken(key).lower()
+    match value:
+        case None:
+            return f"without {name}"
+        case Mapping() if key == "levels":
+            return ", ".join(_level_told(one, at, levels.get(one, ())) for one, at in value.items())
+        case Mapping():
+            return f"{name}: {', '.join(f'{one} {value_text(at)}' for one, at in value.items())}"
+        case list() | tuple():
+            named = [one for one in value if not isinstance(one, Mapping)]
+            told = "; ".join(map(_listed_value, named)) or f"{len(value)} of the plan"
+            return f"{name}: {told}"
+        case int() | float() if key == "suppression_limit":
+            return f"up to {percent(value)} of the rows left out".replace("\xa0", " ")
+    return f"{key.replace('_', ' ')} = {value_text(value)}"
+
+
+def _listed_value(value: object) -> str:
+    return listed([str(one) for one in value]) if isinstance(value, list | tuple) else str(value)
+
+
+def _level_told(column: str, level: object, names: Sequence[str]) -> str:
+    """The level of a column, all of whose rows have it: "race as it is"."""
+    known = names[level] if isinstance(level, int) and level < len(names) else ""
+    if known == "*":
+        return f"{column} wholly hidden"
+    if level == 0:
+        return f"{column} as it is"
+    return f"{column} by {known}" if known else f"{column} at level {level}"
+
+
+def change_text(tried: Document, levels: Mapping[str, Sequence[str]]) -> str:
+    """How a plan that a search has tried differs from the one at which it began, in words."""
+    grouped, gone = list(tried.get("grouped") or ()), list(tried.get("without") or ())
+    verb = "becomes a quasi-identifier" if len(grouped) == 1 else "become quasi-identifiers"
+    parts = [", ".join(parameters_told(tried["method"], levels))]
+    parts += [f"{listed(grouped, len(grouped))} {verb}" if grouped else ""]
+    parts += [f"left out: {listed(gone, len(gone))}" if gone else ""]
+    return "; ".join(filter(None, parts)) or "the plan as it is"
 
 
 def excess_told(ruling: Document, attempts: int | None) -> str:

@@ -6,7 +6,7 @@ import csv
 import io
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -25,6 +25,8 @@ from voile_studio import commands
 from voile_studio.jobs import Job, told_as_command
 from voile_studio.pictures import bars_of, few, size_classes
 from voile_studio.planning import (
+    PUBLISHED,
+    ROLE_PROPOSED,
     ROLES,
     ColumnLine,
     capabilities_of,
@@ -45,6 +47,7 @@ __all__ = [
     "refused_persons",
     "routes",
     "tells_rows",
+    "unpublished",
     "values_of",
 ]
 
@@ -193,6 +196,30 @@ def _ordered(lines: Mapping[str, ColumnLine], column: Document) -> bool:
     line = lines.get(column["name"])
     named = line is not None and line.kind in UNORDERED
     return column["type"] in _ORDERED and not named
+
+
+def unpublished(project: Project, plan: str, published: Collection[str]) -> dict[str, str]:
+    """The columns of the table that a release does not show, each with why not, a clause.
+
+    ``plan`` is the text of its plan: a column that was proposed for publication was left out by
+    whoever has changed the proposal.
+    """
+    lines = {line.name: line for line in column_lines(plan, columns_of(project))}
+    proposed = {one["name"]: one for one in project.jobs.found("propose").get("columns", [])}
+    return {
+        name: _why_unpublished(line, proposed.get(name, {}))
+        for name, line in lines.items()
+        if name not in published
+    }
+
+
+def _why_unpublished(line: ColumnLine, proposed: Document) -> str:
+    role = ROLE_PROPOSED.get(proposed.get("role", ""), proposed.get("role", ""))
+    if line.role in PUBLISHED:
+        return "the method does not publish it"
+    if role in PUBLISHED:
+        return f"left out by choice; it was proposed as {ROLES[role]}"
+    return str(proposed.get("why") or ROLES[line.role])
 
 
 def looks_of(project: Project) -> dict[str, Json]:

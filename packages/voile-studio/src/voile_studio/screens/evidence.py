@@ -42,9 +42,9 @@ from voile_studio.screens.confirming import (
     waits_told,
     withdraw,
 )
-from voile_studio.screens.data import columns_of, found_in, tells_rows
+from voile_studio.screens.data import found_in, tells_rows, unpublished
 from voile_studio.screens.pages import Pages
-from voile_studio.screens.remedying import changes_of, search_of
+from voile_studio.screens.remedying import changes_of, search_of, text_of
 from voile_studio.screens.trying import tries
 from voile_studio.words import remedy_of
 
@@ -263,7 +263,7 @@ def _release(project: Project, folder: Path) -> dict[str, object] | None:
         "publishable": bool(statement.get("publishable")),
         "report": (folder / "private" / "report.html").is_file(),
         "columns": list(statement.get("types") or {}),
-        "left_out": [one for one in columns_of(project) if one not in (statement["types"] or {})],
+        "left_out": _left_out(project, folder, statement),
         "losses": _losses(record),
         "attempts": {(risk["risk"], risk["of"]): risk["targets"] for risk in record.risks},
         "in_series": in_series,
@@ -288,6 +288,18 @@ def _release(project: Project, folder: Path) -> dict[str, object] | None:
         "dossier": project.dossier_of(folder).is_file(),
         "outdated": _is_outdated(project, folder, statements),
     }
+
+
+def _left_out(project: Project, folder: Path, statement: Document) -> dict[str, str]:
+    """The columns of the table that a release does not show, each with why not."""
+    stated = statement.get("columns") or {}
+    shown = {name for name, one in stated.items() if _is_shown(one)} | {*statement.get("types", ())}
+    plan = text_of(commands.plan_of_release(project, folder)) or project.plan_text
+    return unpublished(project, plan, shown)
+
+
+def _is_shown(disclosure: object) -> bool:
+    return not (isinstance(disclosure, dict) and disclosure.get("kind") == "withheld")
 
 
 def _afterwards(

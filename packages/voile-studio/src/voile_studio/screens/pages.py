@@ -12,13 +12,22 @@ from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse,
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.exceptions import HTTPException
 
-from voile.report.words import percent, risk_told
+from voile.report.words import percent, risk_told, spoken
 from voile_base.errors import InputError, RefusedError, VoileError
 from voile_studio.guard import REPORT_POLICY
 from voile_studio.jobs import told_as_command
+from voile_studio.pictures import SHARES
 from voile_studio.planning import change_told, levels_told
 from voile_studio.project import Project, Start
-from voile_studio.words import excess_told, method_told, most_error, odds_told, without_toml
+from voile_studio.words import (
+    change_text,
+    excess_told,
+    method_told,
+    most_error,
+    odds_told,
+    parameters_told,
+    without_toml,
+)
 
 __all__ = ["Pages", "static_file"]
 
@@ -53,6 +62,7 @@ class Pages:
             duration=_duration,
             capital=lambda text: text[:1].upper() + text[1:],
             plainly=without_toml,
+            spoken=spoken,
             levels=levels_told,
             command=told_as_command,
         )
@@ -60,7 +70,10 @@ class Pages:
         self._environment.globals.update(
             odds_told=odds_told,
             most_error=most_error,
+            as_shares=SHARES,
             change_told=change_told,
+            change_text=change_text,
+            parameters_told=parameters_told,
             method_told=method_told,
             excess_told=excess_told,
         )

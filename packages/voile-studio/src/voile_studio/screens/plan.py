@@ -35,6 +35,8 @@ from voile_studio import commands
 from voile_studio.jobs import told_as_command
 from voile_studio.planning import (
     KINDS,
+    PUBLISHED,
+    ROLE_PROPOSED,
     ROLES,
     ColumnLine,
     capabilities_of,
@@ -383,10 +385,6 @@ _WRITES = re.compile(r" (?:Say|If so, say) \w+ = ")
 """Where a question begins to say what to write into the text, for which there are buttons here."""
 
 
-_ROLE_OF = {"identifier": "identifiers", "quasi": "quasi_identifiers", "drop": ""}
-"""Roles of a proposal whose key in a plan is another."""
-
-
 def _weight_of(plan: str) -> str:
     """The column of survey weights by a plan; empty for none."""
     try:
@@ -395,7 +393,6 @@ def _weight_of(plan: str) -> str:
         return ""
 
 
-_PUBLISHED = frozenset({"quasi_identifiers", "sensitive", "ranking", "keep"})
 _NUMBERS = frozenset({"integer", "decimal", "float", "number"})
 
 
@@ -405,7 +402,7 @@ def numbers_published(project: Project, lines: Sequence[ColumnLine]) -> list[int
     return [
         line.index
         for line in lines
-        if line.role in _PUBLISHED
+        if line.role in PUBLISHED
         and (line.kind in {"number", "ordinal"} or (not line.kind and types[line.name] in _NUMBERS))
     ]
 
@@ -429,7 +426,7 @@ def _page(project: Project, refusal: str | None) -> Json:
         "questions": [one for one in asked if not repeating or one.by != "persons"],
         "looks": looks_of(project),
         "proposal": {
-            column["name"]: {**column, "role": _ROLE_OF.get(column["role"], column["role"])}
+            column["name"]: {**column, "role": ROLE_PROPOSED.get(column["role"], column["role"])}
             for column in proposed
         },
         "roles": ROLES,

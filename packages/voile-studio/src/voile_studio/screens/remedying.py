@@ -12,7 +12,7 @@ become since.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -26,12 +26,13 @@ from voile_base.errors import InputError, RefusedError
 from voile_base.values import Document
 from voile_studio import commands
 from voile_studio.jobs import Job
+from voile_studio.pictures import levels_of
 from voile_studio.planning import plan_of, policy_of, problem_in
 from voile_studio.project import Project, rulings_of, verdict_of
 from voile_studio.screens.pages import Pages
 from voile_studio.words import method_cards, remedy_of
 
-__all__ = ["changes_of", "remedy_routes", "search_of", "search_of_plan", "search_routes"]
+__all__ = ["changes_of", "remedy_routes", "search_of", "search_of_plan", "search_routes", "text_of"]
 
 _NO_PLAN = "the plan of this release is not there any more: publish again, then search"
 _DEED = "change that was searched"
@@ -44,7 +45,7 @@ def _searched(project: Project) -> Path:
     return project.folder / "searched.toml"
 
 
-def _text_of(plan: Path) -> str:
+def text_of(plan: Path) -> str:
     """The text of a plan; empty where it is not there."""
     try:
         return plan.read_text(encoding="utf-8")
@@ -61,19 +62,23 @@ class _PolicySearch:
     """Those that were tried, as ``voile choose`` prints them; none while it runs."""
     found: Document | None
     """The one of least loss that meets the policy."""
-    nearest: str
-    """How the plan that comes nearest differs; empty where that is not told."""
+    nearest: Document | None
+    """The one that comes nearest; None where that is not told."""
     obstacles: Sequence[str]
     """The criteria that the nearest plan misses, where none meets the policy."""
+    levels: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """The levels of each column, in words."""
     outdated: bool = False
     """Whether the plan was changed since."""
+    in_plan: str = ""
+    """The change that was tried, and is in the plan now; empty for none."""
 
 
 def search_of(project: Project, folder: Path) -> _PolicySearch | None:
     """The newest search for a release under the policy that it was checked against."""
     checked = project.jobs.latest(f"check-{folder.name}")
     job = project.jobs.latest(f"choose-{folder.name}", checked.about) if checked else None
-    return None if job is None else _search_by(job)
+    return None if job is None else _search_by(job, commands.plan_of_release(project, folder))
 
 
 def search_of_plan(project: Project) -> _PolicySearch | None:
@@ -81,19 +86,46 @@ def search_of_plan(project: Project) -> _PolicySearch | None:
     job = project.jobs.latest(_OF_PLAN, project.policy)
     if job is None:
         return None
-    outdated = _text_of(_searched(project)) != project.plan_text
-    return replace(_search_by(job), outdated=outdated)
+    outdated = text_of(_searched(project)) != project.plan_text
+    search = _search_by(job, _searched(project))
+    taken = outdated and project.states.deed(-1) == _DEED
+    return replace(search, outdated=outdated, in_plan=_in_plan(project, search) if taken else "")
 
 
-def _search_by(job: Job) -> _PolicySearch:
+def _in_plan(project: Project, search: _PolicySearch) -> str:
+    """The change of a search on Try that the plan has now; empty for none."""
+    path, text = _searched(project), project.plan_text
+    tried = [one["change"] for one in search.plans if not one["problem"]]
+    first = [one["change"] for one in (search.found, search.nearest) if one]
+    every = dict.fromkeys((*first, *tried))
+    return next((one for one in every if _taken(search, one, path) == text), "")
+
+
+def _search_by(job: Job, path: Path) -> _PolicySearch:
+    """What came of a search that began at the plan of a path."""
     document = job.output() if job.state in ("done", "failed") else None
     said = document if isinstance(document, dict) else {}
-    plans = said.get("plans") or []
+    plan, text = plan_of(path), text_of(path)
+    quasi = plan.roles.quasi_identifiers if plan else ()
+    plans = [one | {"lost_in_all": _lost_in_all(one, quasi)} for one in said.get("plans") or ()]
     found = next(
         (one for one in plans if one["meets"] and one["change"] == said.get("found")), None
     )
     obstacles = dict.fromkeys(said.get("in_the_way") or ())
-    return _PolicySearch(job, plans, found, said.get("nearest", ""), tuple(obstacles))
+    nearest = next((one for one in plans if one["change"] == said.get("nearest")), None)
+    return _PolicySearch(job, plans, found, nearest, tuple(obstacles), levels_of(text))
+
+
+def _lost_in_all(tried: Document, quasi_identifiers: Sequence[str]) -> float | None:
+    """The mean loss of a tried plan, where the columns that it leaves out are lost altogether.
+
+    ``quasi_identifiers`` are those of the plan that it changes.  None where it leaves out none.
+    """
+    gone, loss = tried.get("without") or (), tried.get("information_loss")
+    if loss is None or not gone:
+        return None
+    shown = {*quasi_identifiers, *(tried.get("grouped") or ())} - {*gone}
+    return float(loss * len(shown) + len(gone)) / (len(shown) + len(gone))
 
 
 def changes_of(project: Project, rulings: Sequence[Document]) -> dict[str, object]:
@@ -137,7 +169,7 @@ def _taken(search: _PolicySearch | None, named: str, path: Path) -> str:
         msg = "no such plan was tried: search for one first"
         raise InputError(msg)
     taken = tried[named]
-    return _with_roles(_with_changes(_text_of(path), path, taken["method"]), taken)
+    return _with_roles(_with_changes(text_of(path), path, taken["method"]), taken)
 
 
 def search_routes(pages: Pages) -> APIRouter:

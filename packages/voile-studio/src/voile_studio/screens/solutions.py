@@ -235,7 +235,7 @@ def _told(node: Document) -> str:
     if not node["groups"]:
         return f"levels {levels}: nothing could be published"
     risk = 100 / max(1, node["smallest"])
-    told = f"levels {levels}: information loss {100 * node['loss']:.3g} %"
+    told = f"levels {levels}: coarseness {100 * node['loss']:.3g} %"
     told += f", re-identification risk (worst person) {risk:.3g} %"
     if not node["feasible"]:
         told += f", leaves out {node['suppressed']:,} rows, more than the plan allows"
