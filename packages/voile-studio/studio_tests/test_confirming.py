@@ -130,6 +130,11 @@ def test_what_is_accepted_all_the_same_says_what_studio_knew(project: Project) -
         "before this release was made, Studio had shown rows before and after, or solutions "
         "around the plan on these rows"
     )
+    visitor = Visitor(project.start.folder)
+    page = visitor.get("/p/people/evidence").text.partition('aria-label="Release 001"')[0]
+    assert "<strong>not accepted</strong>" in page
+    assert f"It does not hold: {one.contradiction}. A tick below accepts it" in page
+    assert f"Does not hold here: {one.contradiction}" in visitor.get("/p/people/sign").text
     assert tick(project, [said]).status_code == 200
     assert ticked(project) == {said: f"officer, knowing that {one.contradiction}"}
     check(folder)

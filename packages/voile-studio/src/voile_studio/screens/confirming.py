@@ -323,7 +323,7 @@ def label_of(ruling: Document, statements: Sequence[AskedStatement]) -> str:
     asked = next((one for one in statements if one.says == ruling["asks"]), None)
     if ruling["kind"] in CONFIRMED:
         if asked is not None and asked.contradiction and not asked.is_settled:
-            return "contradicted"
+            return "contradicted" if asked.ticked or asked.is_refused else "not accepted"
         if not ruling["passed"]:
             return "not confirmed"
         limit = asked is not None and (asked.is_limit or asked.contradiction or asked.knowing)

@@ -275,6 +275,7 @@ def _release(project: Project, folder: Path) -> dict[str, object] | None:
         "narrow": _narrow(folder) if in_series else (),
         "labelled": labelled,
         "otherwise": otherwise,
+        "known": {one.says: one.contradiction for one in statements if not one.is_refused},
         "tally": tally_of([label for _, label in labelled]),
         "statements": statements,
         "before": (before := confirmed_before(project, folder, statements)),

@@ -236,13 +236,12 @@ def _risks_of(comparison: StudyComparison) -> dict[str, str]:
     return {name: risk_title(replace(comparison, risk=name)) for name in names}
 
 
-def looks(project: Project) -> int:
+def looks(project: Project) -> tuple[int, int]:
     """How many plans were tried on the table, by tries and by searches for a policy."""
     done = (compared(project, folder.name) for folder in project.numbered("tries"))
     searches = (job for job in project.jobs.all() if job.purpose.startswith("choose-"))
-    return sum(len(comparison.points) for comparison in done if comparison) + sum(
-        plans_searched(job) for job in searches
-    )
+    tried = sum(len(comparison.points) for comparison in done if comparison)
+    return tried, sum(map(plans_searched, searches))
 
 
 def was_tried(project: Project, method: Method) -> bool:

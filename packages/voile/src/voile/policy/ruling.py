@@ -253,7 +253,7 @@ def _held(
     )
 
 
-_OPEN = ("not met", "contradicted", "not confirmed")
+_OPEN = ("not met", "contradicted", "not confirmed", "not accepted")
 
 
 def tally_of(labels: Sequence[str]) -> str:
