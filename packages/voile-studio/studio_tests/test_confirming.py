@@ -857,6 +857,13 @@ def test_the_policy_of_a_project_is_chosen_before_anything_is_tried(project: Pro
     assert (project.policy, project.source_name) == ("ema", "later.csv")
     visitor.post("/p/people/plan/policy", policy="")
     assert project.policy == ""
+    for policy, deed in (("ema", "policy ema"), ("", "policy ema")):
+        visitor.post("/p/people/undo")
+        assert project.policy == policy
+        assert project.plan_text == PLAN
+        assert deed in visitor.get("/p/people/plan").text
+    visitor.post("/p/people/redo")
+    assert project.policy == "ema"
 
 
 @pytest.mark.slow

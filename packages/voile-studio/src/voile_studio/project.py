@@ -8,7 +8,8 @@
         key, key.pub         for signatures
         hierarchies/         those that were edited, each in a file that nothing overwrites
         states/a1b2c3.toml   a state that the plan was in, under its own hash
-        states/line.json     the hashes in the order in which they were reached, and which is now
+        states/line.json     the hashes in the order in which they were reached, with the policy
+                             that was chosen then, and which is now
         try-001.toml         the plan of a grid
         tries/001/           its comparison
         shown-001-0.toml     the plan of a study in it
@@ -39,7 +40,7 @@ import json
 import re
 import stat
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from decimal import Decimal, InvalidOperation
 from hashlib import blake2b
 from pathlib import Path
@@ -211,6 +212,8 @@ class _Line:
     now: int = -1
     deeds: tuple[str, ...] = ()
     """What was done to reach each; empty where that is not known."""
+    policies: tuple[str | None, ...] = ()
+    """The policy that releases were to meet in each, empty for none; None where not known."""
 
 
 @dataclass(frozen=True)
@@ -230,17 +233,32 @@ class _PlanStates:
         line = self._line
         return len(line.digests) - line.now - 1 if line.digests else 0
 
-    def record(self, plan: str, deed: str = "") -> None:
-        """Put a plan behind all others, unless it is the one that stands; ``deed`` led to it."""
+    def record(self, plan: str, deed: str = "", policy: str | None = None) -> None:
+        """Put a plan behind all others, unless it is the one that stands; ``deed`` led to it.
+
+        Another ``policy`` for the same plan is another state, too.
+        """
         line, digest = self._line, _digest_of(plan)
         if line.digests and line.digests[line.now] == digest:
-            return
+            told = line.policies[line.now]
+            if told is None and policy is not None:
+                policies = (*line.policies[: line.now], policy, *line.policies[line.now + 1 :])
+                self._keep(replace(line, policies=policies))
+            if told is None or policy in (None, told):
+                return
         self.folder.mkdir(mode=_PRIVATE, exist_ok=True)
         replace_private_file(self.folder / f"{digest}.toml", plan)
         again = line.digests[line.now : line.now + 1] if self.forth else ()
         digests = (*line.digests, *again, digest)
         deeds = (*line.deeds, *(_undone(line.deeds[line.now + 1 :]) for _ in again), deed)
-        self._keep(_Line(digests, len(digests) - 1, deeds))
+        policies = (*line.policies, *line.policies[line.now : line.now + len(again)], policy)
+        self._keep(_Line(digests, len(digests) - 1, deeds, policies))
+
+    @property
+    def policy(self) -> str | None:
+        """The policy of the state that stands; None where it is not known."""
+        line = self._line
+        return line.policies[line.now] if line.policies else None
 
     def deed(self, by: int) -> str:
         """What undo (-1) or redo (1) would take back or do again; empty where it is not known."""
@@ -264,7 +282,7 @@ class _PlanStates:
             msg = "there is nothing to undo" if by < 0 else "there is nothing to redo"
             raise InputError(msg)
         found = self._state(line.digests[to])
-        self._keep(_Line(line.digests, to, line.deeds))
+        self._keep(replace(line, now=to))
         return found
 
     def _state(self, digest: str) -> str:
@@ -283,15 +301,15 @@ class _PlanStates:
             said = json.loads((self.folder / "line.json").read_text("utf-8"))
             digests = tuple(map(str, said["digests"]))
             deeds = tuple(map(str, said.get("deeds", ("",) * len(digests))))
-            line = _Line(digests, int(said["now"]), deeds)
+            policies = tuple(said.get("policies", (None,) * len(digests)))
+            line = _Line(digests, int(said["now"]), deeds, policies)
         except (OSError, ValueError, KeyError, TypeError):
             return _Line()
-        fits = 0 <= line.now < len(line.digests) == len(line.deeds)
+        fits = 0 <= line.now < len(line.digests) == len(line.deeds) == len(line.policies)
         return line if fits else _Line()
 
     def _keep(self, line: _Line) -> None:
-        text = json.dumps({"digests": line.digests, "now": line.now, "deeds": line.deeds})
-        replace_private_file(self.folder / "line.json", text)
+        replace_private_file(self.folder / "line.json", json.dumps(asdict(line)))
 
 
 def _undone(deeds: Sequence[str]) -> str:
@@ -363,8 +381,10 @@ class Project:
         return str(_said_of(self.folder).get("policy") or "")
 
     def choose_policy(self, named: str) -> None:
-        """Say which policy releases are to meet; empty takes the choice back."""
+        """Say which policy releases are to meet; empty takes the choice back, and so does undo."""
+        self._record()
         self._say(policy=named)
+        self._record(f"policy {named}" if named else "no policy")
 
     def _say(self, **facts: str | list[str]) -> None:
         """Write what is new into ``project.json``."""
@@ -470,10 +490,13 @@ class Project:
         """Undo (-1) or redo (1) the last change; raises ``InputError`` where there is none."""
         self._record()
         replace_private_file(self.plan, self.states.step(by))
+        policy = self.states.policy
+        if policy is not None and policy != self.policy:
+            self._say(policy=policy)
 
     def _record(self, deed: str = "") -> None:
         if self.plan.is_file():
-            self.states.record(self.plan_text, deed)
+            self.states.record(self.plan_text, deed, self.policy)
 
     @property
     def digest(self) -> str:
