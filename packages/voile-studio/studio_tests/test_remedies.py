@@ -23,9 +23,19 @@ from voile.schema.plan import parse_plan
 from voile.study.evidence import EvidenceTerms
 from voile.study.single import make_study
 from voile_base.errors import InputError
+from voile_studio.jobs import Job
 from voile_studio.project import Start
+from voile_studio.screens.remedying import _PolicySearch, tip_of
 from voile_studio.screens.trying import looks
-from voile_studio.words import change_text, excess_told, numbers_of, remedy_of, without_toml
+from voile_studio.words import (
+    alternatives,
+    change_text,
+    excess_told,
+    in_percent,
+    numbers_of,
+    remedy_of,
+    without_toml,
+)
 
 PEOPLE = pl.DataFrame(
     {
@@ -80,8 +90,8 @@ def test_a_release_of_a_series_is_not_told_to_change_what_its_series_keeps() -> 
         Ruling("risk", "singling out", passed=False, why="", value=0.3, limit=0.2, side="most")
     )
     alone, later = (remedy_of(missed, in_series=each)[0] for each in (False, True))
-    assert "larger k" in alone
-    assert "larger k" not in later
+    assert "Find the least change" in alone
+    assert "Find the least change" not in later
     assert "policy" in later
 
 
@@ -312,6 +322,31 @@ def test_the_loss_of_a_change_tells_what_it_leaves_out(tmp_path: Path) -> None:
     assert "The least change that meets this policy: k = 11; left out: sex." in page
     assert "information loss 20 % over the quasi-identifiers that are published" in page
     assert "60 % with the 1 column that it leaves out counted as 100 %" in page
+
+
+def test_a_tip_names_a_change_that_meets_the_criterion_or_says_that_none_does() -> None:
+    """Of the plans that were judged whole: those judged by their groups alone say nothing."""
+    plans = [
+        {"change": "k = 3", "method": {"k": 3}, "judged": False, "unmet": []},
+        {"change": "k = 5", "method": {"k": 5}, "judged": True, "unmet": ["a", "b"]},
+        {"change": "k = 9", "method": {"k": 9}, "judged": True, "unmet": ["b"], "objective": 0.5},
+    ]
+    search = _PolicySearch(Job(Path("0001")), plans, None, None, ())
+    assert tip_of(search, "a").startswith("Met by this change: k = 9, and misses 1 other.")
+    assert tip_of(search, "b") == "None of the 2 plans that the search has tried in full meets it."
+    assert tip_of(None, "a") == tip_of(replace(search, plans=plans[:1]), "a") == ""
+
+
+def test_what_criteria_ask_is_told_in_percent_as_the_figures_are() -> None:
+    """Measures of utility and t keep their scale; cells of several values read as people say."""
+    told = in_percent("inference finds at most 0.2 of what the control leaves open")
+    assert told == "inference finds at most 20 % of what the control leaves open"
+    nobody = "nobody outside picks a person's row with a probability above 0.2, on average"
+    assert "above 20 %, on average" in in_percent(nobody)
+    for same in ("the measure m is at most 0.3", "groups at most 0.3 from all rows (t)"):
+        assert in_percent(same) == same
+    assert alternatives("|Asian|White") == "Asian, White or missing"
+    assert alternatives("Asian") == "Asian"
 
 
 def test_a_decimal_comma_is_not_taken_for_two_numbers() -> None:

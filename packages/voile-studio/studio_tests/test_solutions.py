@@ -82,7 +82,7 @@ def test_a_node_is_taken_as_the_plan_and_given_back(visitor: Visitor, tmp_path: 
     assert "person 1" not in seen
     node = best[1].partition("node=")[2]
     visitor.post("/p/stays/solutions/use", node=node)
-    visitor.wait("/p/stays/solutions", "This is what the plan publishes now.")
+    visitor.wait("/p/stays/solutions", "The plan as it stands publishes this one.")
     kept = tmp_path / "stays.voile" / "plan.toml"
     levels = tomllib.loads(kept.read_text())["method"]["levels"]
     assert ",".join(map(str, levels.values())) == node

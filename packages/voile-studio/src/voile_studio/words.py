@@ -18,8 +18,11 @@ from voile_base.values import Document
 from voile_studio.planning import ROLES
 
 __all__ = [
+    "GUESSES",
+    "alternatives",
     "change_text",
     "excess_told",
+    "in_percent",
     "method_cards",
     "method_told",
     "most_error",
@@ -29,6 +32,38 @@ __all__ = [
     "remedy_of",
     "without_toml",
 ]
+
+
+_SENSITIVE = "the sensitive value is guessed rightly, as the adversary estimates,"
+GUESSES: Mapping[str, str] = {
+    **dict.fromkeys(("prosecutor", "journalist", "marketer"), "re-identified"),
+    "identification": "re-identified, as the adversary estimates,",
+    "membership": "known to be in the table, as the adversary estimates,",
+    **dict.fromkeys(("homogeneity", "background-knowledge", "skewness"), _SENSITIVE),
+}
+"""What an attack does to the person who is worst off, before its probability."""
+_SHARE = re.compile(
+    r"(?P<before>at most |above |with |\()(?P<share>0?\.[0-9]+)"
+    r"(?P<after>(?= of (?:what|the|mistakes)|, on average|, at worst|, rounded|$))"
+)
+
+
+def in_percent(asks: str) -> str:
+    """What a criterion asks, with its shares in percent, as figures beside it are told.
+
+    Measures of utility have a scale of their own, and keep theirs.
+    """
+    if asks.startswith("the measure "):
+        return asks
+    told = _SHARE.sub(lambda found: f"{found['before']}{percent(float(found['share']))}", asks)
+    return told.replace("\xa0", " ")
+
+
+def alternatives(cell: str) -> str:
+    """A cell that stands for several values, as people say it: "Asian, White or missing"."""
+    values = cell.split("|")
+    named = [*filter(None, values), *(["missing"] if "" in values else [])]
+    return f"{', '.join(named[:-1])} or {named[-1]}" if len(values) > 1 else cell
 
 
 def method_cards() -> tuple[MethodCard, ...]:
@@ -219,8 +254,9 @@ def most_error(epsilon: float, widths: Mapping[str, float]) -> Mapping[str, floa
 
 _TICK = "Tick it below, in the role of the person who has made sure of it."
 _MORE_PRIVATE = (
-    "On Try choose a larger k; on Plan set coarser levels or give columns the role “leave out”. A "
-    "method with differential privacy on Try bounds it for certain."
+    "Which change meets it is known only once it is tried, and a larger k alone may not: “Find the "
+    "least change that meets this policy” tries k, levels and columns, and says which meets it, or "
+    "that none of them does."
 )
 _LATER_IN_SERIES = (
     "k, roles and levels stay as in the first release of the series. If none of its releases was "

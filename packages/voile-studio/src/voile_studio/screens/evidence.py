@@ -44,7 +44,7 @@ from voile_studio.screens.confirming import (
 )
 from voile_studio.screens.data import found_in, tells_rows, unpublished
 from voile_studio.screens.pages import Pages
-from voile_studio.screens.remedying import changes_of, search_of, text_of
+from voile_studio.screens.remedying import changes_of, search_of, text_of, tip_of
 from voile_studio.screens.trying import tries
 from voile_studio.words import remedy_of
 
@@ -249,7 +249,8 @@ def _release(project: Project, folder: Path) -> dict[str, object] | None:
         "waits": waits_told(waiting, statements),
         "changes": changes_of(project, failed),
         "hints": _hints(failed, otherwise, in_series=in_series),
-        "search": search_of(project, folder),
+        "search": (search := search_of(project, folder)),
+        "tips": {one["asks"]: tip_of(search, one["asks"]) for one in missed},
         "record": record,
         "attacks": [(attack, rates_of(attack)) for attack in record.attacks],
         "worst": _worst(record),

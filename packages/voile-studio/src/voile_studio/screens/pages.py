@@ -20,8 +20,11 @@ from voile_studio.pictures import SHARES
 from voile_studio.planning import change_told, levels_told
 from voile_studio.project import Project, Start
 from voile_studio.words import (
+    GUESSES,
+    alternatives,
     change_text,
     excess_told,
+    in_percent,
     method_told,
     most_error,
     odds_told,
@@ -61,6 +64,8 @@ class Pages:
             bytes=_bytes,
             duration=_duration,
             capital=lambda text: text[:1].upper() + text[1:],
+            alternatives=alternatives,
+            in_percent=in_percent,
             plainly=without_toml,
             spoken=spoken,
             levels=levels_told,
@@ -71,6 +76,7 @@ class Pages:
             odds_told=odds_told,
             most_error=most_error,
             as_shares=SHARES,
+            guesses=GUESSES,
             change_told=change_told,
             change_text=change_text,
             parameters_told=parameters_told,

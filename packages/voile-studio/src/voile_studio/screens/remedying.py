@@ -30,9 +30,17 @@ from voile_studio.pictures import levels_of
 from voile_studio.planning import plan_of, policy_of, problem_in
 from voile_studio.project import Project, rulings_of, verdict_of
 from voile_studio.screens.pages import Pages
-from voile_studio.words import method_cards, remedy_of
+from voile_studio.words import change_text, method_cards, remedy_of
 
-__all__ = ["changes_of", "remedy_routes", "search_of", "search_of_plan", "search_routes", "text_of"]
+__all__ = [
+    "changes_of",
+    "remedy_routes",
+    "search_of",
+    "search_of_plan",
+    "search_routes",
+    "text_of",
+    "tip_of",
+]
 
 _NO_PLAN = "the plan of this release is not there any more: publish again, then search"
 _DEED = "change that was searched"
@@ -114,6 +122,20 @@ def _search_by(job: Job, path: Path) -> _PolicySearch:
     obstacles = dict.fromkeys(said.get("in_the_way") or ())
     nearest = next((one for one in plans if one["change"] == said.get("nearest")), None)
     return _PolicySearch(job, plans, found, nearest, tuple(obstacles), levels_of(text))
+
+
+def tip_of(search: _PolicySearch | None, asks: str) -> str:
+    """Which plan that a search has tried meets a criterion, or that none does; empty: no search."""
+    judged = [one for one in search.plans if one.get("judged")] if search else []
+    if search is None or not judged:
+        return ""
+    meeting = [one for one in judged if asks not in one["unmet"]]
+    if not meeting:
+        return f"None of the {len(judged)} plans that the search has tried in full meets it."
+    best = min(meeting, key=lambda one: (len(one["unmet"]), one.get("objective") or 0))
+    others = len(best["unmet"])
+    but = f", and misses {others} other{'s' * (others > 1)}" if others else ", and all others"
+    return f"Met by this change: {change_text(best, search.levels)}{but}. It can be taken below."
 
 
 def _lost_in_all(tried: Document, quasi_identifiers: Sequence[str]) -> float | None:

@@ -55,7 +55,13 @@ from voile_studio.screens.data import columns_of, found_in, refused_persons
 from voile_studio.screens.pages import Pages
 from voile_studio.screens.remedying import search_of_plan
 from voile_studio.screens.solutions import rows_beside
-from voile_studio.words import method_cards, method_told, numbers_of, without_toml
+from voile_studio.words import (
+    method_cards,
+    method_told,
+    numbers_of,
+    parameters_told,
+    without_toml,
+)
 
 __all__ = [
     "compared",
@@ -215,7 +221,7 @@ def _named_by_parameters(comparison: StudyComparison) -> StudyComparison:
     if len(points) != 1 or points[0].record is None:
         return comparison
     stated = points[0].record.plan["method"].items()
-    name = ", ".join(f"{key} = {value}" for key, value in stated if key != "name")
+    name = ", ".join(parameters_told({key: value for key, value in stated if key != "name"}))
     if not name:
         return comparison
     first = replace(points[0], name=name)
