@@ -36,7 +36,7 @@ from voile_studio.screens.confirming import (
     statements_of,
 )
 from voile_studio.screens.trying import _series_of, was_tried
-from voile_studio.words import excess_told, remedy_of
+from voile_studio.words import excess_told, in_percent, remedy_of
 from voile_testing.processes import wait_until
 
 UNPUBLISHED = "no other published data is derived from the same rows"
@@ -635,6 +635,10 @@ def test_what_waits_for_a_withdrawal_is_no_tick(project: Project) -> None:
         ticks.capitalize(), ticks
     )
     tick(project, [one.says for one in asked if one.says != UNPUBLISHED])
+    page = visitor.get("/p/people/evidence").text.partition("<h2")[2].partition("<h2")[0]
+    assert "Tick it below" not in page  # what is ticked stands as confirmed before it is counted
+    assert page.count("<strong>not confirmed</strong>") == 0
+    assert "statements wait for a tick" not in page
     check(folder)
     signing = visitor.get("/p/people/sign").text
     assert "1 statement waits for other releases to be withdrawn" in signing
@@ -709,7 +713,7 @@ def test_a_criterion_of_several_columns_is_labelled_for_each(project: Project) -
         verdict["rulings"].append(asdict(risk))
     path.write_text(json.dumps(verdict))
     page = html.unescape(Visitor(project.start.folder).get("/p/people/evidence").text)
-    lines = [line for line in page.split("<li ") if asks in line]
+    lines = [line for line in page.split("<li ") if in_percent(asks) in line]
     told = {
         name: re.findall(r"<strong>([a-z ]+)</strong>", line)[:1]
         for name in ("sex", "age")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
+pytest.importorskip("fastapi")
+
+from studio_tests.studio import Visitor
 from voile.schema.hierarchy.taxonomy import Taxonomy
 from voile_base.errors import InputError
 from voile_studio.screens.column import (
@@ -81,6 +85,29 @@ def test_a_file_that_lacks_values_gets_them():
     """Each alone below everything."""
     levels = _levels_of_paths([("red", "bright", "*")], {"red": 1, "ash": 4})
     assert levels.paths == (("red", "bright", "*"), ("ash", "ash", "*"))
+
+
+@pytest.mark.slow
+def test_levels_of_many_values_are_previewed(tmp_path: Path):
+    """Days of birth and postcodes are counted in the table; what is masked is not."""
+    days = [f"{1940 + n // 12}-{1 + n % 12:02}-{1 + n % 28:02}" for n in range(600)]
+    lines = [f"P{n:04},{day},LS{n % 9} {n % 7}AB,{n}" for n, day in enumerate(days)]
+    (tmp_path / "people.csv").write_text("\n".join(["patient_id,born,postcode,stay", *lines]))
+    visitor = Visitor(tmp_path)
+    visitor.post("/open", source="people.csv")
+    visitor.wait("/p/people/data", "<h2>Columns</h2>")
+    plan = (
+        '[roles]\nidentifiers = ["patient_id"]\nquasi_identifiers = ["born", "postcode"]\n'
+        '[columns.born]\ndates = ["year", "decade"]\n'
+    )
+    visitor.post("/p/people/plan/text", text=plan, digest=visitor.digest("/p/people/plan"))
+    page = visitor.get("/p/people/plan/column/1").text
+    for cells in ("0 as it is", "1 year", "2 decade", "3 everything alike", "<bdi>1940s</bdi>"):
+        assert cells in page
+    assert "No preview" not in page
+    masked = visitor.get("/p/people/plan/column/0").text
+    assert "No preview of the levels" in masked
+    assert "P0001" not in masked
 
 
 edit = st.tuples(

@@ -26,9 +26,12 @@ from voile.schema.hierarchy.taxonomy import read_lines
 from voile.schema.names import UNORDERED
 from voile.schema.numbers import ExactNumbers
 from voile.schema.plan import Plan
+from voile.schema.roles import Roles
+from voile.table.opening import open_table
 from voile_base.durable import replace_private_file
 from voile_base.errors import InputError, PlanError, VoileError
 from voile_base.values import Json
+from voile_studio.pictures import levels_of
 from voile_studio.planning import (
     ColumnLine,
     cuts_groups,
@@ -39,7 +42,13 @@ from voile_studio.planning import (
     refuse_breaking,
 )
 from voile_studio.project import Project
-from voile_studio.screens.data import columns_of, found_in, values_of
+from voile_studio.screens.data import (
+    columns_of,
+    found_in,
+    has_more_values,
+    is_read_at_once,
+    values_of,
+)
 from voile_studio.screens.pages import Pages
 from voile_studio.screens.plan import column_of, numbers_published
 from voile_studio.words import numbers_of
@@ -462,11 +471,14 @@ class _PreviewedLevel:
     """What a level makes of the rows of the table."""
 
     level: int
+    told: str
+    """The level in a word or two; empty where the plan has no word for it."""
     groups: int
     smallest: int
     """Rows of its smallest group."""
     examples: tuple[tuple[str, int], ...]
     """Some groups with their rows, the smallest first."""
+    largest: tuple[str, int]
 
 
 def _preview(project: Project, line: ColumnLine) -> tuple[list[_PreviewedLevel], str]:
@@ -477,23 +489,61 @@ def _preview(project: Project, line: ColumnLine) -> tuple[list[_PreviewedLevel],
         told = wrong.message if wrong else "look there"
         return [], f"the plan cannot be read as it is now: {told}"
     try:
-        rows = values_of(project, line.name)
-        levels = plan.column(line.name).bind_hierarchy(
-            line.name, _distinct_values(project, line, rows)
-        )
+        distinct, rows = _counted(project, line, plan)
+        levels = plan.column(line.name).bind_hierarchy(line.name, distinct)
     except VoileError as error:
         return [], str(error)
-    texts = _inorder(project, line, rows)
+    names = levels_of(project.plan_text).get(line.name, [])
+    told = names if len(names) == len(levels.codes) else [""] * len(levels.codes)
+    told[0] = "as it is" if levels.values[0].shown is None else "the finest that is published"
+    told[-1] = "everything alike"
     found = []
     for level, (codes, values) in enumerate(zip(levels.codes, levels.values, strict=True)):
-        named = values.shown or texts
+        named = values.shown or distinct.texts
         sizes: dict[str, int] = {}
-        for text, code in zip(texts, codes.tolist(), strict=True):
+        for count, code in zip(rows, codes.tolist(), strict=True):
             name = named[code] or "missing"
-            sizes[name] = sizes.get(name, 0) + rows[text]
+            sizes[name] = sizes.get(name, 0) + count
         inorder = sorted(sizes.items(), key=lambda one: one[1])
-        found.append(_PreviewedLevel(level, len(sizes), inorder[0][1], tuple(inorder[:_PREVIEWED])))
+        smallest = tuple(inorder[:_PREVIEWED])
+        found.append(
+            _PreviewedLevel(level, told[level], len(sizes), inorder[0][1], smallest, inorder[-1])
+        )
     return found, ""
+
+
+def _counted(project: Project, line: ColumnLine, plan: Plan) -> tuple[DistinctValues, list[int]]:
+    """The distinct values of a column, as its levels are bound to them, with their rows.
+
+    Those of more values than a look tells are counted in the table, if it is small enough to be
+    read while somebody waits; raises ``InputError`` where it is not, and for what is masked.
+    """
+    try:
+        rows = values_of(project, line.name)
+    except InputError:
+        if not has_more_values(project, line.name):
+            raise
+        return _counted_in_table(project, line, plan)
+    texts = _inorder(project, line, rows)
+    return _distinct_values(project, line, rows), [rows[text] for text in texts]
+
+
+def _counted_in_table(
+    project: Project, line: ColumnLine, plan: Plan
+) -> tuple[DistinctValues, list[int]]:
+    if not is_read_at_once(project.source):
+        msg = "the column has many values, and the file is too large to be read for this page"
+        raise InputError(msg)
+    alone = Plan(
+        roles=Roles(quasi_identifiers=(line.name,), person="row"),
+        nulls="category",
+        missing=plan.missing,
+        columns={line.name: plan.column(line.name)},
+        input=plan.input,
+    )
+    counts = open_table(project.source, alone).count_combinations([line.name])
+    found = dict(zip(counts.codes[:, 0].tolist(), counts.rows.tolist(), strict=True))
+    return counts.values[0], [found.get(code, 0) for code in range(len(counts.values[0].texts))]
 
 
 def _is_number(project: Project, line: ColumnLine) -> bool:

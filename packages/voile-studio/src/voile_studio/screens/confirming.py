@@ -324,7 +324,7 @@ def label_of(ruling: Document, statements: Sequence[AskedStatement]) -> str:
     if ruling["kind"] in CONFIRMED:
         if asked is not None and asked.contradiction and not asked.is_settled:
             return "contradicted" if asked.ticked or asked.is_refused else "not accepted"
-        if not ruling["passed"]:
+        if not ruling["passed"] and not (asked and asked.is_settled):
             return "not confirmed"
         limit = asked is not None and (asked.is_limit or asked.contradiction or asked.knowing)
         return "accepted" if limit else "confirmed"
@@ -339,7 +339,8 @@ def waits_told(waiting: Sequence[Document], statements: Sequence[AskedStatement]
     """What keeps rulings that nobody has confirmed: a tick, or another release that stands."""
     refused = {one.says for one in statements if one.is_refused}
     blocked = sum(ruling["asks"] in refused for ruling in waiting)
-    ticks = len(waiting) - blocked
+    settled = {one.says for one in statements if one.is_settled}
+    ticks = sum(ruling["asks"] not in refused | settled for ruling in waiting)
     told = [
         f"{many} {'statement waits' if many == 1 else 'statements wait'} for {what}"
         for many, what in (

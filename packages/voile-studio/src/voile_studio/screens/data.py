@@ -42,6 +42,8 @@ __all__ = [
     "columns_without_repeats",
     "follows_rows",
     "found_in",
+    "has_more_values",
+    "is_read_at_once",
     "look",
     "looks_of",
     "refused_persons",
@@ -126,7 +128,7 @@ def _changed(project: Project, source: str) -> str:
     plan = plan_of(project.plan)
     key = str(plan.method.parameters.get("record_key") or "") if plan and plan.method else ""
     files = [project.source, project.start.inside(source)]
-    if plan is None or not key or not all(map(_is_read_at_once, files)):
+    if plan is None or not key or not all(map(is_read_at_once, files)):
         return ""
     places = [laid_out(file, plan.input) for file in files]
     read = [read_frame(place, columns=[key], texts=[key]).frame for place in places]
@@ -139,7 +141,8 @@ def _changed(project: Project, source: str) -> str:
     )
 
 
-def _is_read_at_once(file: Path) -> bool:
+def is_read_at_once(file: Path) -> bool:
+    """Whether a file is small enough to be read while somebody waits for a page."""
     return file.is_file() and file.stat().st_size <= _AT_ONCE
 
 
@@ -189,6 +192,12 @@ def values_of(project: Project, column: str) -> dict[str, int]:
         )
         raise InputError(msg)
     return {str(bar["value"]): int(bar["rows"]) for bar in spread["bars"]}
+
+
+def has_more_values(project: Project, column: str) -> bool:
+    """Whether a column that may be shown has more values than a look has told one by one."""
+    spread = found_in(project).get("values", {}).get(column)
+    return spread is not None and bool(spread["binned"] or spread["others"])
 
 
 def _ordered(lines: Mapping[str, ColumnLine], column: Document) -> bool:

@@ -233,24 +233,10 @@ def _release(project: Project, folder: Path) -> dict[str, object] | None:
         statements = asked_statements(project, folder)
     except (InputError, OSError, ValueError):
         return None
-    rulings = rulings_of(verdict := verdict_of(folder))
-    failed = [ruling for ruling in rulings if not ruling["passed"]]
-    missed = [ruling for ruling in failed if ruling["kind"] not in CONFIRMED]
-    waiting = [ruling for ruling in failed if ruling["kind"] in CONFIRMED]
-    in_order = (*missed, *waiting, *(ruling for ruling in rulings if ruling["passed"]))
-    labelled = [(one, label_of(one, statements)) for one in in_order]
-    otherwise = {one.says: one.contradiction for one in statements if not one.is_settled}
     in_series = bool(statement.get("series"))
     return {
         "name": folder.name,
         "folder": project.named(folder),
-        "missed": missed,
-        "waiting": waiting,
-        "waits": waits_told(waiting, statements),
-        "changes": changes_of(project, failed),
-        "hints": _hints(failed, otherwise, in_series=in_series),
-        "search": (search := search_of(project, folder)),
-        "tips": {one["asks"]: tip_of(search, one["asks"]) for one in missed},
         "record": record,
         "attacks": [(attack, rates_of(attack)) for attack in record.attacks],
         "worst": _worst(record),
@@ -270,14 +256,8 @@ def _release(project: Project, folder: Path) -> dict[str, object] | None:
         "in_series": in_series,
         "leavers": _leavers(record) if in_series else 0,
         "files": sorted(path.name for path in (folder / "release").glob("*")),
-        "check": project.jobs.latest(f"check-{folder.name}"),
-        "verdict": verdict,
-        "audience": _audience(verdict),
         "narrow": _narrow(folder) if in_series else (),
-        "labelled": labelled,
-        "otherwise": otherwise,
         "known": {one.says: one.contradiction for one in statements if not one.is_refused},
-        "tally": tally_of([label for _, label in labelled]),
         "statements": statements,
         "before": (before := confirmed_before(project, folder, statements)),
         "role": role_of(statements) or (before[1] if before else ""),
@@ -289,6 +269,38 @@ def _release(project: Project, folder: Path) -> dict[str, object] | None:
         "drawing": project.jobs.latest(f"dossier-{folder.name}"),
         "dossier": project.dossier_of(folder).is_file(),
         "outdated": _is_outdated(project, folder, statements),
+        **_judged(project, folder, statements, in_series=in_series),
+    }
+
+
+def _judged(
+    project: Project, folder: Path, statements: Sequence[AskedStatement], *, in_series: bool
+) -> Json:
+    """What a policy says of a release, with the ways to what it misses."""
+    rulings = rulings_of(verdict := verdict_of(folder))
+    failed = [ruling for ruling in rulings if not ruling["passed"]]
+    missed = [ruling for ruling in failed if ruling["kind"] not in CONFIRMED]
+    waiting = [ruling for ruling in failed if ruling["kind"] in CONFIRMED]
+    in_order = (*missed, *waiting, *(ruling for ruling in rulings if ruling["passed"]))
+    labelled = [(one, label_of(one, statements)) for one in in_order]
+    otherwise = {one.says: one.contradiction for one in statements if not one.is_settled}
+    settled = {one.says for one in statements if one.is_settled}
+    left = [one for one in failed if one["asks"] not in settled]
+    search = search_of(project, folder)
+    return {
+        "verdict": verdict,
+        "audience": _audience(verdict),
+        "check": project.jobs.latest(f"check-{folder.name}"),
+        "missed": missed,
+        "waiting": waiting,
+        "waits": waits_told(waiting, statements),
+        "changes": changes_of(project, failed),
+        "hints": _hints(left, otherwise, in_series=in_series),
+        "search": search,
+        "tips": {one["asks"]: tip_of(search, one["asks"]) for one in missed},
+        "labelled": labelled,
+        "otherwise": otherwise,
+        "tally": tally_of([label for _, label in labelled]),
     }
 
 
