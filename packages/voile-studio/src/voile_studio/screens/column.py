@@ -493,10 +493,10 @@ def _preview(project: Project, line: ColumnLine) -> tuple[list[_PreviewedLevel],
         levels = plan.column(line.name).bind_hierarchy(line.name, distinct)
     except VoileError as error:
         return [], str(error)
-    names = levels_of(project.plan_text).get(line.name, [])
-    told = names if len(names) == len(levels.codes) else [""] * len(levels.codes)
-    told[0] = "as it is" if levels.values[0].shown is None else "the finest that is published"
-    told[-1] = "everything alike"
+    words = levels_of(project.plan_text).get(line.name, [])
+    labels = words if len(words) == len(levels.codes) else [""] * len(levels.codes)
+    labels[0] = "as it is" if levels.values[0].shown is None else "the finest that is published"
+    labels[-1] = "everything alike"
     found = []
     for level, (codes, values) in enumerate(zip(levels.codes, levels.values, strict=True)):
         named = values.shown or distinct.texts
@@ -507,7 +507,7 @@ def _preview(project: Project, line: ColumnLine) -> tuple[list[_PreviewedLevel],
         inorder = sorted(sizes.items(), key=lambda one: one[1])
         smallest = tuple(inorder[:_PREVIEWED])
         found.append(
-            _PreviewedLevel(level, told[level], len(sizes), inorder[0][1], smallest, inorder[-1])
+            _PreviewedLevel(level, labels[level], len(sizes), inorder[0][1], smallest, inorder[-1])
         )
     return found, ""
 
