@@ -190,6 +190,15 @@ def test_a_table_of_counts_is_asked_about(tmp_path):
     assert any(one.text.startswith("table:") for one in open_questions(text))
 
 
+def test_a_code_of_a_letter_and_a_figure_is_no_mark(tmp_path):
+    """Southern Corsica among departments is a place, and “xx” among them is none."""
+    path = tmp_path / "survey.csv"
+    for odd, marks in (("2A", ()), ("xx", ("xx",))):
+        codes = ["01", "13", "31", "59", "75", "92", odd]
+        path.write_text("dep,n\n" + "\n".join(f"{code},{n}" for n in range(9) for code in codes))
+        assert _proposal(path).marks == marks
+
+
 def test_codes_as_floats_and_marks_that_stand_out(tmp_path):
     """1.0 and 2.0 are codes; k.A., n.a., -9 and 99 stand for missing values."""
     columns: dict[str, list[object]] = {

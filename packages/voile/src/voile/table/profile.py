@@ -148,6 +148,8 @@ _DATA = re.compile(r"[-+]?\d+[.,]\d+|\d{1,4}[./-]\d{1,2}[./-]\d{1,4}.*|\S+@\S+\.
 _MOST_ODD = 6
 _SHORT = 2
 """Characters of a mark that is no usual one, and stands in few rows: longer ones are words."""
+_CODE = re.compile(r"[0-9][^\W\d_]|[^\W\d_][0-9]")
+"""A letter beside a figure: "2A" among numbers of departments is one of them, and no mark."""
 _FEW, _LISTED = 12, 5_000
 _DIGITS_OF_A_DAY = {
     "%Y%m%d": r"^(?:18|19|20)[0-9]{6}$",
@@ -318,7 +320,7 @@ def _marks(column: pl.Series, layout: InputLayout) -> tuple[str, ...]:
     often = column.filter(column.is_in(odd.implode())).value_counts()["count"].to_numpy().min()
     shared = often > FEW_PERSONS and not odd.str.contains("[0-9]").any()
     one = len(odd) == 1 and len(rest) > 2 and not len(usual)
-    if one and (shared or len(odd[0]) <= _SHORT):
+    if one and (shared or (len(odd[0]) <= _SHORT and not _CODE.search(odd[0]))):
         return (str(odd[0]),)
     several = len(rest) > FEW_PERSONS + len(odd)
     return tuple(sorted((*usual, *odd) if shared and several else usual))
