@@ -246,6 +246,60 @@ def test_machine_code_that_was_kept_is_loaded_without_numba(tmp_path):
     assert _said_by_process(tmp_path, strided) == "True"
 
 
+_COPYING = """
+import math
+import sys
+import numpy as np
+from voile_base.compiled import njit
+
+@njit(cache=True, nogil=True)
+def _votes(rows, weights, found):
+    for row in rows:
+        found[row] += weights / len(rows)
+        found[row, 0] += np.exp(weights[0])
+
+found = np.zeros((3, 2))
+_votes(np.array([0, 2, 2]), np.array([3.0, 6.0]), found)
+each = 1 + math.exp(3)
+assert np.allclose(found, [[each, 2], [0, 0], [2 * each, 4]], rtol=1e-15), found
+print("numba" in sys.modules)
+"""
+
+
+@pytest.mark.slow
+def test_loops_that_copy_what_they_write_over_need_no_numba_later(tmp_path):
+    """Nor do those that raise e to a power."""
+    assert [_said_by_process(tmp_path, _COPYING) for _ in range(2)] == ["True", "False"]
+
+
+_OF_AUDITS = """
+import sys
+from types import SimpleNamespace
+import numpy as np
+from voile.audit.alike_rows import _Learning
+from voile.audit.excess import NearestRows
+
+worth = np.eye(3, dtype=np.float32)
+nearest = NearestRows((SimpleNamespace(worth=worth), SimpleNamespace(worth=worth)))
+codes = [np.array([0, 1, 2, 2]), np.array([0, 0, 1, 2])]
+print(nearest.closest(codes, codes), nearest.likelier([codes], codes))
+ranks = np.array([np.arange(12) % 5, np.arange(12) % 3], dtype=np.uint16)
+columns = SimpleNamespace(name="a"), SimpleNamespace(name="b")
+learning = _Learning(columns, np.arange(8), ranks, (np.arange(5.0), np.arange(3.0)), (4,))
+truth = np.arange(8) % 2, np.empty(0)
+print(learning._grown(None, np.arange(8), truth, 2, np.uint64(1)))
+print("numba" in sys.modules)
+"""
+
+
+@pytest.mark.slow
+def test_the_loops_of_an_audit_need_no_numba_once_they_are_kept(tmp_path):
+    """So that an audit holds no more of it, and all that it says is the same."""
+    first, second = (_said_by_process(tmp_path, _OF_AUDITS).splitlines() for _ in range(2))
+    assert (first.pop(), second.pop()) == ("True", "False")
+    assert first == second
+
+
 @pytest.mark.slow
 def test_machine_code_that_was_damaged_is_not_called(tmp_path):
     """A file that is not what was written is as none."""

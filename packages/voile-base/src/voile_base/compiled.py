@@ -282,13 +282,12 @@ _GIVEN = {
 """What loops give, by Numba's names."""
 _HARMLESS = re.compile(
     r"llvm\.(mem(set|cpy|move)|[us](min|max|add|sub|mul)|abs|ct(lz|tz|pop)|fsh[lr]|bswap|vector|"
-    r"masked|lifetime|assume|experimental|x86\.atomic|fabs|minnum|maxnum|sqrt|log)\b.*|"
+    r"masked|lifetime|assume|experimental|x86\.atomic|fabs|minnum|maxnum|sqrt|log|exp)\b.*|"
     r"mem(set|cpy|move)|voile_(allocate|free)"
 )
 """Functions outside of a loop that are there without Numba."""
 _OF_NUMBA = {
     re.compile(r"declare [^\n]*@NRT_MemInfo_alloc_aligned\(i64[^,)]*, i32[^,)]*\)[^\n]*"): """
-declare ptr @voile_allocate(i64)
 define internal noalias ptr @NRT_MemInfo_alloc_aligned(i64 %size, i32 %align) {
   %to = zext i32 %align to i64
   %over = add i64 %to, 63
@@ -311,15 +310,31 @@ end:
 }
 """,
     re.compile(r"declare void @NRT_MemInfo_call_dtor\(ptr[^,)]*\)[^\n]*"): """
-declare void @voile_free(ptr)
 define internal void @NRT_MemInfo_call_dtor(ptr %owner) {
   call void @voile_free(ptr %owner)
   ret void
 }
 """,
+    re.compile(r"declare [^\n]*@NRT_Allocate\(i64[^,)]*\)[^\n]*"): """
+define internal noalias ptr @NRT_Allocate(i64 %size) {
+  %made = call ptr @voile_allocate(i64 %size)
+  ret ptr %made
+}
+""",
+    re.compile(r"declare void @NRT_Free\(ptr[^,)]*\)[^\n]*"): """
+define internal void @NRT_Free(ptr %made) {
+  call void @voile_free(ptr %made)
+  ret void
+}
+""",
 }
 """What Numba's own library does for arrays that loops make: the first word of what owns one counts
-those who use it, the fourth says where its entries are (``numba.core.runtime.nrtdynmod``)."""
+those who use it, the fourth says where its entries are (``numba.core.runtime.nrtdynmod``).  What
+has no owner is made and freed in one loop, such as a copy of what is written over itself."""
+_FROM_OUTSIDE = """
+declare ptr @voile_allocate(i64)
+declare void @voile_free(ptr)
+"""
 _ENGINES: list[object] = []
 """What holds machine code that was loaded."""
 
@@ -369,7 +384,8 @@ def _machine() -> str:
     llvm.add_symbol("voile_allocate", _address("PyMem_RawMalloc"))
     llvm.add_symbol("voile_free", _address("PyMem_RawFree"))
     library = ctypes.CDLL("ucrtbase" if os.name == "nt" else None)
-    llvm.add_symbol("log", ctypes.cast(library.log, _POINTER).value)
+    for name in ("log", "exp"):
+        llvm.add_symbol(name, ctypes.cast(getattr(library, name), _POINTER).value)
     told = [import_module("llvmlite").__version__, llvm.get_process_triple()]
     by_hand = [os.environ.get(f"NUMBA_CPU_{name}", "") for name in ("NAME", "FEATURES")]
     host = [llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()]
@@ -516,7 +532,7 @@ def _code_of(
         text = str(llvm.parse_bitcode(library._get_module_for_linking().as_bitcode()))
         for declared, defined in _OF_NUMBA.items():
             text = declared.sub(defined, text)
-        module = llvm.parse_assembly(text)
+        module = llvm.parse_assembly(text + _FROM_OUTSIDE)
         for one in (*module.functions, *module.global_variables):
             if not one.is_declaration:
                 one.linkage = "external" if one.name == name else "internal"

@@ -390,7 +390,7 @@ class _Learning:
         starts = np.cumsum([0, *map(len, self.numbers)])
         found = np.zeros((sum(self.sizes), kinds))
         learnt = len(self.rows)
-        known, asked = self.ranks[:, :learnt], self.ranks[:, learnt:]
+        known, asked = map(np.ascontiguousarray, np.split(self.ranks, [learnt], axis=1))
         numbers = starts, np.concatenate(self.numbers)
         tries = len(others) if len(truth[1]) else max(1, int(np.sqrt(len(others))))
         _grow(known, asked, numbers, truth, (others, tries), (rows, seed), found)

@@ -641,7 +641,7 @@ def _together(sizes: Sequence[int], cells: Sequence[Indices]) -> _Groups:
         codes.append((code + shown).astype(np.uint32))
         starts.append((before + len(places), shown + combinations_of))
     rows = np.stack(codes)
-    return _Groups(tuple(columns), np.array(starts).T, rows)
+    return _Groups(tuple(columns), np.array(starts).T.copy(), rows)
 
 
 @njit(nogil=True)
