@@ -632,3 +632,36 @@ def test_errors_of_a_spreadsheet_are_usual_marks_as_words_are(text):
     """Who asks for one text is told the same as who looks at a column."""
     assert is_usual_mark(text)
     assert not is_usual_mark("#1")
+
+
+def test_grades_are_sensitive_and_groups_of_blood_no_grades(tmp_path) -> None:
+    """Whatever the column is called, letters with signs of both kinds are results of schools."""
+    grades = ("A", "A-", "B+", "B", "B-", "C+", "C", "D", "E")
+    told = _column(tmp_path, "KIS", grades)
+    assert (told.role, told.why) == ("sensitive", "grades, by their letters")
+    assert "grades" not in _column(tmp_path, "zz", ("A+", "A-", "B+", "B-", "O+", "AB-")).why
+    assert "grades" not in _column(tmp_path, "zz", ("A+", "A", "B", "C", "D")).why
+
+
+def test_lengths_of_sentences_are_published(tmp_path) -> None:
+    """Years and months are no codes of things, as those of plates and cards are."""
+    spans = tuple(f"{years}Y {months:02}M" for years in range(1, 40) for months in (0, 6))
+    assert _column(tmp_path, "sentence", spans).role == "sensitive"
+    plates = tuple(f"{number}B {number % 9}X" for number in range(10, 90))
+    assert _column(tmp_path, "sentence", plates).role in {"drop", "identifier"}
+
+
+def test_streets_and_villages_with_numbers_are_addresses(tmp_path) -> None:
+    """A town behind the number, days in names of streets, and villages without streets."""
+    homes = [f"Hollého {number}, Sabinov" for number in range(1, 150)]
+    homes += [f"Ul. 9. mája {number}, Sabinov" for number in range(1, 150)]
+    homes += [f"Ražňany {number}" for number in range(1, 150)]
+    assert _column(tmp_path, "Trvalé bydlisko", tuple(homes)).role in {"drop", "identifier"}
+
+
+def test_by_is_a_town_beside_a_postcode_only(tmp_path) -> None:
+    """In Danish; elsewhere it says who did something."""
+    towns = ("Horsens", "Hedensted", "Gedved", "Skanderborg", "Juelsminde")
+    posted = _proposal(tmp_path, {"Postnr": ("8700", "7130", "8722"), "By": towns})
+    assert (posted.columns[1].role, posted.columns[1].kind) == ("quasi", "geography")
+    assert _column(tmp_path, "By", towns).role == "drop"

@@ -108,6 +108,7 @@ from voile.schema.names import (
 )
 from voile.schema.persons import ALONE, FEW_PERSONS, TELLING
 from voile.table.summaries import ColumnDetails
+from voile_base.ondemand import pattern_on_demand
 
 __all__ = ["propose_column"]
 
@@ -124,6 +125,10 @@ _OF_NUMBERS = 3
 """Letters of a word of a name that means the same in most languages."""
 _GIVEN = "whole numbers that are given one by one: numbers of persons or of records"
 _CODES = "codes of persons, things or places"
+_GRADE = pattern_on_demand(r"([A-F])([+-\u2212]?)")
+_LETTERS = 3
+_SPAN = pattern_on_demand(r"(?i)\d{1,3} ?[yajlr][a-z]{0,5}\.?,? ?\d{1,2} ?[mhw][a-z]{0,5}\.?")
+"""Years and months, or the like, as they are written in many languages."""
 _RECORDED = re.compile(r"\d{5,}(?!00)\d\d(?:\.0)?")  # of records, and not of groups
 _BEYOND = 100_000  # no count or measure that others may know is so great in every row
 _FIRST_YEAR, _LAST_YEAR = 1850, 2100
@@ -246,8 +251,25 @@ def _recognised(details: ColumnDetails, look: ColumnLook) -> ColumnProposal | No
     """A column that the recognisers know; what its form tells stands in no name of a person."""
     if found := recognised(look):
         return of_recognition(details, found)
+    if _are_grades(details.sample):
+        return ColumnProposal(details, "sensitive", "ordinal", "grades, by their letters")
     told = told_by_form(details.sample)
     return ColumnProposal(details, told[1], "code", f"{told[0]}, by form") if told else None
+
+
+def _are_grades(texts: Sequence[str]) -> bool:
+    """Whether nearly all are grades of schools: at least three letters, and some with a sign.
+
+    Groups of blood have an O; classes of devices have pluses alone.
+    """
+    given = [found for text in texts if (found := _GRADE.fullmatch(text.strip()))]
+    signs, letters = {one[2] for one in given}, {one[1] for one in given}
+    return len(letters) >= _LETTERS and {"+", "-"} <= signs and len(given) >= ALONE * len(texts)
+
+
+def _are_spans(texts: Sequence[str]) -> bool:
+    """Whether nearly all are lengths of time in two units, as sentences are: "4Y 06M"."""
+    return share_of(texts, _SPAN.fullmatch) >= ALONE
 
 
 def _thing(details: ColumnDetails, called: str) -> ColumnProposal | None:
@@ -401,7 +423,7 @@ def _tells_though_named(details: ColumnDetails, meaning: Meaning) -> str | None:
     told = told_within(texts, places=places)
     if meaning.kind == "code" and meaning.role == "quasi" and told == NUMBERS:
         return None  # the name says that they are of goods
-    if told is None and not places and meaning.kind != "code":
+    if told is None and not places and meaning.kind != "code" and not _are_spans(texts):
         shared = meaning.role == "quasi" and details.look().is_shared()
         told = _CODES if are_of_things(texts, shared=shared) else None
     return told or (None if looks_like_groups(texts) else _tell_together(details, places))
@@ -438,6 +460,8 @@ def _free_text(details: ColumnDetails) -> ColumnProposal | None:
     if profile.type == "text" and _are_sentences(details):
         return ColumnProposal(details, "drop", "text", "free text, which may name anybody")
     few, shared = 2 * profile.missing > details.rows, details.look().is_shared()
+    filled = details.rows - profile.missing
+    few = few and not (shared and profile.distinct * FEW_PERSONS <= filled)  # answers of a list
     remarks = few and details.words >= (_SAID if shared else _REMARK)
     remarks = remarks or (details.words >= _STORY and profile.missing > 0)
     if profile.type == "text" and remarks and not details.date_formats:
@@ -471,7 +495,10 @@ def _alone(
     one_each = many and look.share > ALONE
     things = one_each and are_of_things(details.sample, shared=False)
     vague = {"nominal", "ordinal"} | ({"code"} if things else set())
-    told = meaning is not None and meaning.kind not in vague
+    measured = profile.type == "decimal" and not details.whole
+    told = meaning is not None and (
+        meaning.kind not in vague or (measured and meaning.role == "sensitive")
+    )
     told = told and meaning != meaning_of("firmware")  # a state of a device that repeats
     if meaning is not None and told and not _is_no_amount(details, meaning):
         return None
@@ -539,7 +566,8 @@ def _may_tell(details: ColumnDetails, *, shared: bool) -> str | None:
     Texts that many persons share are names of groups unless something speaks for persons.
     """
     texts, distinct = details.sample, details.profile.distinct
-    if details.profile.type != "text" or distinct < _TWO or details.bands or are_versions(texts):
+    none = distinct < _TWO or details.bands or are_versions(texts) or _are_spans(texts)
+    if details.profile.type != "text" or none:
         return None
     if told := told_within(texts):
         return told

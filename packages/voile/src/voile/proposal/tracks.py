@@ -23,6 +23,8 @@ _STATES = 0.5
 """The share of rows with another value, up to which numbers are states that repeat."""
 _NUMBERED = 10_000
 """Numbers from which on a state may be the number of a thing, such as that of an engine."""
+_SHORT = 2
+"""Letters and figures of a state such as "4G"."""
 _FACTS = 3
 """Columns beside places, times and devices, beyond which a table is none of reports of trips."""
 _REPEATS = 3
@@ -96,7 +98,8 @@ def _is_of_a_device(column: ColumnProposal) -> bool:
         return False
     if numbers and details.extremes is not None:
         return max(map(abs, details.extremes)) < _NUMBERED
-    return few and not any(map(str.isdigit, "".join(details.sample)))
+    long = (text for text in details.sample if len(text) > _SHORT)  # "4G" and "3D" are states
+    return few and not any(map(str.isdigit, "".join(long)))
 
 
 def _is_of_events(columns: Sequence[ColumnProposal], trip: ColumnProposal | None) -> bool:

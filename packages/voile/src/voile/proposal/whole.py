@@ -431,6 +431,8 @@ def _proposed(each: ColumnDetails, stems: Mapping[str, str], persons: int | None
     """What a column might be; a guess knows how many persons the rows are of, if told."""
     name = each.profile.name
     beside = names_beside(name, tuple(stems))
+    if name.casefold() == "by" and any("post" in one.casefold() for one in beside):
+        return _as_called(each, "town", beside, persons)  # in Danish and Norwegian
     by_name = propose_column(each, stems[name], beside, persons)
     if each.headed:
         below = _as_called(each, each.headed, beside, persons)
@@ -443,7 +445,9 @@ def _proposed(each: ColumnDetails, stems: Mapping[str, str], persons: int | None
         return unclear(each, by_name.kind, may_be)
     by_label = _as_called(each, each.label, beside, persons)
     told = by_label.recognition is not None and len(words_of(each.label)) <= _SHORT
-    unsure = by_name.guessed and not by_label.guessed and by_label.role != "drop"
+    blind = by_name.recognition is None and by_name.role == "identifier"
+    blind = by_name.guessed or (blind and meaning_of(name) is None)
+    unsure = blind and not by_label.guessed and by_label.role != "drop"
     return replace(by_label, why=f"{by_label.why}, by its label") if told or unsure else by_name
 
 

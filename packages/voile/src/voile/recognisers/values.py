@@ -269,14 +269,15 @@ _COORDINATES = frozenset({"lat", "lon", "lng"})
 _SCALED = 1_000
 """From here on, numbers under such a name are metres, or degrees times a power of ten."""
 _FEW = 5
-"""So few different texts are told to be names by titles alone."""
+"""So few texts are told to be names by titles alone."""
 _MANY = 20
 _PROPER = 0.8
 """The share of texts that look like names, from which on a column may hold such."""
 _NUMBERED = pattern_on_demand(
-    r"(?P<behind>[^\W\d_][^\d]{2,}?),? \d{1,4} ?[a-zA-Z]?|\d{1,4}[a-zA-Z]?,? (?P<before>[^\d]{3,})"
+    r"(?P<behind>[^\W\d_][^\d]{2,}?(?:\d\d?\. [^\d]+)?),? \d{1,4} ?[a-zA-Z]?(?:, [^\d,]{3,})?"
+    r"|\d{1,4}[a-zA-Z]?,? (?P<before>[^\d]{3,})"
 )
-"""A name of a street before a number, or behind it."""
+"""A name of a street before a number, or behind it; a town may follow."""
 _STREETS = 3
 _PLACED = pattern_on_demand(r"(?<!\d)\d{1,4} ?[a-zA-Z]?(?![\w])")
 """The number of a house, wherever it stands."""
@@ -539,12 +540,11 @@ def looks_like_addresses(texts: Sequence[str]) -> bool:
     They are names of several streets with a number before or behind; or a number stands among two
     words with capitals or more: "Plot 7 Moi Ave", "Flat 3 Elm Court".
     """
-    plain = [text.strip() for text in texts]
-    found = [match for text in plain if (match := _NUMBERED.fullmatch(text))]
+    found = [match for text in texts if (match := _NUMBERED.fullmatch(text.strip()))]
     streets = {(one["behind"] or one["before"]).casefold() for one in found}
     if len(found) >= _PROPER * len(texts) and len(streets) >= _STREETS:
         return True
-    homes = [_PLACED.sub(" ", text).split() for text in plain if _PLACED.search(text)]
+    homes = [_PLACED.sub(" ", text).split() for text in texts if _PLACED.search(text)]
     homes = [words for words in homes if sum(_is_capital(word) for word in words) >= _WORDS]
     places = {" ".join(words).casefold() for words in homes}
     return len(homes) >= _PROPER * len(texts) and 2 * len(places) > len(homes)
