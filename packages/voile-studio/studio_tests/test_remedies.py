@@ -317,11 +317,15 @@ def test_the_loss_of_a_change_tells_what_it_leaves_out(tmp_path: Path) -> None:
     (project.folder / "searched.toml").write_text(project.plan_text)
     tried = {"change": "c", "method": {"k": 11}, "without": ["sex"], "problem": None, "worst": 0.1}
     tried |= {"meets": True, "information_loss": 0.2}
-    project.jobs.record("choose-plan", ["choose"], "ema", {"found": "c", "plans": [tried]})
+    missing = {**tried, "change": "d", "method": {"k": 3}, "meets": False, "unmet": ["x"]}
+    found = {"found": "c", "plans": [missing, tried]}
+    project.jobs.record("choose-plan", ["choose"], "ema", found)
     page = html.unescape(visitor.get("/p/people/try").text)
     assert "The least change that meets this policy: k = 11; left out: sex." in page
     assert "information loss 20 % over the quasi-identifiers that are published" in page
     assert "60 % with the 1 column that it leaves out counted as 100 %" in page
+    first, second = re.findall(r'<tr><th scope="row">(k = \d+)', page.partition("Change</th>")[2])
+    assert (first, second) == ("k = 11", "k = 3")  # what meets the policy stands first
 
 
 def test_a_tip_names_a_change_that_meets_the_criterion_or_says_that_none_does() -> None:
@@ -334,6 +338,7 @@ def test_a_tip_names_a_change_that_meets_the_criterion_or_says_that_none_does() 
     search = _PolicySearch(Job(Path("0001")), plans, None, None, ())
     assert tip_of(search, "a").startswith("Met by this change: k = 9, and misses 1 other.")
     assert tip_of(search, "b") == "None of the 2 plans that the search has tried in full meets it."
+    assert tip_of(replace(search, plans=[]), "a") == ""
     assert tip_of(None, "a") == tip_of(replace(search, plans=plans[:1]), "a") == ""
 
 

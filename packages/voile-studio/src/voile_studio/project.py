@@ -583,8 +583,8 @@ class Project:
             return f"{told}; withdrawn, and still counted in the series: release {named}"
         if "epsilon" in parameters or "epsilon_choice" in parameters:
             return (
-                "is not charged: the plan has no [budget], so nobody counts what releases of these "
-                "people spend together"
+                "is not charged: the plan has no budget, so that what releases of these people "
+                "spend together is not counted"
             )
         return "is not charged: this method spends no budget, and the plan has no series"
 

@@ -39,7 +39,8 @@ GUESSES: Mapping[str, str] = {
     **dict.fromkeys(("prosecutor", "journalist", "marketer"), "re-identified"),
     "identification": "re-identified, as the adversary estimates,",
     "membership": "known to be in the table, as the adversary estimates,",
-    **dict.fromkeys(("homogeneity", "background-knowledge", "skewness"), _SENSITIVE),
+    **dict.fromkeys(("homogeneity", "background-knowledge"), _SENSITIVE),
+    "skewness": "the belief in the sensitive value more than doubles",
 }
 """What an attack does to the person who is worst off, before its probability."""
 _SHARE = re.compile(

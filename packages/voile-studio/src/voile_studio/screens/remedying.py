@@ -115,7 +115,11 @@ def _search_by(job: Job, path: Path) -> _PolicySearch:
     said = document if isinstance(document, dict) else {}
     plan, text = plan_of(path), text_of(path)
     quasi = plan.roles.quasi_identifiers if plan else ()
-    plans = [one | {"lost_in_all": _lost_in_all(one, quasi)} for one in said.get("plans") or ()]
+    inorder = sorted(
+        said.get("plans") or (),
+        key=lambda one: (not one["meets"], bool(one["problem"]), len(one.get("unmet") or ())),
+    )
+    plans = [one | {"lost_in_all": _lost_in_all(one, quasi)} for one in inorder]
     found = next(
         (one for one in plans if one["meets"] and one["change"] == said.get("found")), None
     )
