@@ -316,7 +316,7 @@ def test_the_loss_of_a_change_tells_what_it_leaves_out(tmp_path: Path) -> None:
     project = Start(tmp_path).project("people.csv")
     (project.folder / "searched.toml").write_text(project.plan_text)
     tried = {"change": "c", "method": {"k": 11}, "without": ["sex"], "problem": None, "worst": 0.1}
-    tried |= {"meets": True, "information_loss": 0.2}
+    tried |= {"meets": True, "information_loss": 0.2, "narrow": ["inference: 19 % of 20 %"]}
     missing = {**tried, "change": "d", "method": {"k": 3}, "meets": False, "unmet": ["x"]}
     found = {"found": "c", "plans": [missing, tried]}
     project.jobs.record("choose-plan", ["choose"], "ema", found)
@@ -324,6 +324,7 @@ def test_the_loss_of_a_change_tells_what_it_leaves_out(tmp_path: Path) -> None:
     assert "The least change that meets this policy: k = 11; left out: sex." in page
     assert "information loss 20 % over the quasi-identifiers that are published" in page
     assert "60 % with the 1 column that it leaves out counted as 100 %" in page
+    assert "It meets narrowly, so that a release" in page
     first, second = re.findall(r'<tr><th scope="row">(k = \d+)', page.partition("Change</th>")[2])
     assert (first, second) == ("k = 11", "k = 3")  # what meets the policy stands first
 

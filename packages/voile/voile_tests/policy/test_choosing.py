@@ -354,6 +354,7 @@ def test_the_command_prints_the_choice_and_ends_with_3_where_there_is_none(tmp_p
     assert "can be accepted, and not confirmed" in done.stdout
     document = json.loads(voile(*call, "--json").stdout)
     assert document["found"] in {one["change"] for one in document["plans"] if one["meets"]}
+    assert all(one["meets"] or not one["narrow"] for one in document["plans"])
     strict = tmp_path / "strict.toml"
     strict.write_text(f'name = "strict"\n[[criteria]]\n{_worst(0.001)}\n', encoding="utf-8")
     none = voile("choose", table, "--plan", plan, "--policy", strict, "--effort", "2")

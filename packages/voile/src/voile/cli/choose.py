@@ -15,6 +15,7 @@ from voile_base.terminal import as_json, print_json, print_table, progress, say
 from voile_base.values import Json
 
 if TYPE_CHECKING:
+    from voile.policy import checking as policy_checking
     from voile.policy import choosing
     from voile.policy import paragraph as policy_paragraph
     from voile.policy import stated as policy_stated
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from voile.study import verdict as study_verdict
 else:
     choosing = on_demand("voile.policy.choosing")
+    policy_checking = on_demand("voile.policy.checking")
     policy_paragraph = on_demand("voile.policy.paragraph")
     policy_stated = on_demand("voile.policy.stated")
     study_record = on_demand("voile.study.record")
@@ -266,4 +268,5 @@ def _plan_document(tried: TriedPlan) -> dict[str, object]:
         "judged": tried.rulings is not None,
         "sampled": tried.sampled,
         "unmet": [one.asks for one in tried.unmet],
+        "narrow": [*policy_checking.narrowly_met(tried.rulings or ())] if tried.meets else [],
     }
