@@ -162,6 +162,28 @@ def test_states_of_a_tracker_are_published_beside_moved_positions(tmp_path) -> N
     assert '#   "speed": its name is that of movements' in text
 
 
+def test_days_and_clocks_of_reports_are_asked_for_in_one_column(tmp_path) -> None:
+    """Fleets export them apart: nothing is proposed, and the question says what to do."""
+    rows = range(ROWS)
+    reports: dict[str, list[object]] = {
+        "Datum": [f"{1 + r // 40:02}.05.2024" for r in rows],
+        "Uhrzeit": [f"{8 + r % 40 // 6:02}:{r % 6 * 10:02}:00" for r in rows],
+        "Breite": [39.8 + r / 10_007 for r in rows],
+        "Länge": [116.2 + r / 9_973 for r in rows],
+        "Status": ["Fahrt" if r % 3 else "Halt" for r in rows],
+    }
+    moving: dict[str, list[object]] = {
+        "Kennzeichen": [f"S-AB {100 + r // 40}" for r in rows],
+        "km/h": [r % 90 for r in rows],
+        "Geschwindigkeit": [r % 90 for r in rows],
+    }
+    _, text = _plan(tmp_path, **reports, **moving)
+    assert '# ? time: "Datum" and "Uhrzeit" tell it together' in text
+    assert not tomllib.loads(text)["roles"]
+    _, text = _plan(tmp_path, **reports)
+    assert "tell it together" not in text
+
+
 def test_things_under_the_words_of_a_receiver_are_not_published(tmp_path) -> None:
     """A number of an engine and a card behind a name of a state tell vehicles apart."""
     rows = range(ROWS)

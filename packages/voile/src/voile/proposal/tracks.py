@@ -10,12 +10,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from voile.proposal.proposed import ColumnProposal
+from voile.recognisers.values import share_of
 from voile.schema.names import DEVICE_STATE, fits, meaning_of, named, words_of, words_told
-from voile.schema.persons import FEW_PERSONS
-from voile_base.ondemand import dataclass
+from voile.schema.persons import ALONE, FEW_PERSONS
+from voile_base.ondemand import dataclass, pattern_on_demand
 
 __all__ = ["ProposedTrips", "proposed_trips"]
 
+_CLOCK = pattern_on_demand(
+    r"(?i)\d{1,2}[:.h]\d{2}(?:[:.]\d{2}(?:[.,]\d+)?)?(?: ?[ap]\.?m\.?| uhr)?"
+)
 _SECONDS = (1e8, 1e11)
 """Between these, numbers are seconds since 1970; up to a thousand times as much, milliseconds."""
 _MOVING = frozenset({"vehicle", "device"})
@@ -41,6 +45,8 @@ class ProposedTrips:
     trip: ColumnProposal | None
     beside: tuple[ColumnProposal, ...] = ()
     """States of the device, which are published as they are: they tell nothing about places."""
+    parted: tuple[ColumnProposal, ...] = ()
+    """A column of days and one of clocks, where two together tell the time of a report."""
 
     @property
     def roles(self) -> dict[str, ColumnProposal] | None:
@@ -67,7 +73,8 @@ def proposed_trips(columns: Sequence[ColumnProposal]) -> ProposedTrips | None:
         return None  # where a ride began and where it ended: an event a row, and no report of a way
     if all(one.details.profile.distinct <= FEW_PERSONS for one in places):
         return None  # the state of a receiver, and nowhere
-    if not places or not (times or tracks or any(map(_is_called_a_trip, columns))):
+    parted = () if times else _parted_time(columns)
+    if not places or not (times or parted or tracks or any(map(_is_called_a_trip, columns))):
         return None
     degrees = [one for one in places if one.details.profile.type == "decimal"]
     latitude, longitude = (_only(degrees, words_told(one)) for one in ("latitude", "longitude"))
@@ -79,7 +86,18 @@ def proposed_trips(columns: Sequence[ColumnProposal]) -> ProposedTrips | None:
         return None
     states = (one for one in rest if one is not trip and _is_of_a_device(one))
     beside = tuple(replace(one, why=DEVICE_STATE) for one in states)
-    return ProposedTrips(time, latitude, longitude, trip, beside)
+    return ProposedTrips(time, latitude, longitude, trip, beside, parted)
+
+
+def _parted_time(columns: Sequence[ColumnProposal]) -> tuple[ColumnProposal, ...]:
+    """A column of days and one of clocks beside what moves; none where a table has not both.
+
+    Without what moves they are as likely the days of accidents, of which nobody tells a way.
+    """
+    days = [one for one in columns if one.kind == "date"]
+    clocks = [one for one in columns if share_of(one.details.sample, _CLOCK.fullmatch) >= ALONE]
+    found = (*days[:1], *(one for one in clocks if one not in days[:1]))[:2]
+    return found if len(found) > 1 and any(map(_moves, columns)) else ()
 
 
 def _is_of_a_device(column: ColumnProposal) -> bool:

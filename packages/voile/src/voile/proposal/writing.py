@@ -201,6 +201,10 @@ def _of_trips(proposal: Proposal, trips: ProposedTrips) -> Iterator[str]:
         yield toml_text({"columns": {trips.time.name: {}}}).strip()
         yield _line("format", trips.time.date_format, "all values fit it")
         yield ""
+    if trips.parted:
+        day, clock = (_value(one.name) for one in trips.parted)
+        yield f"{ASKS} time: {day} and {clock} tell it together, and a method takes one column."
+        yield "#   Write both into one column of the table, such as 2024-05-31 14:02:00"
     yield _MOVED if roles else _NOT_MOVED
 
 

@@ -154,7 +154,7 @@ def open_questions(text: str) -> tuple[OpenQuestion, ...]:
 def _questions_quoted(questions: Sequence[OpenQuestion]) -> str:
     """The first questions with their lines, and how many more there are."""
     more = f" and {len(questions) - _QUOTED:,} more" if len(questions) > _QUOTED else ""
-    return "; ".join(one.quoted for one in questions[:_QUOTED]) + more
+    return "; ".join(one.quoted.rstrip(".") for one in questions[:_QUOTED]) + more
 
 
 def _column_of(said: str) -> tuple[str | None, str]:
