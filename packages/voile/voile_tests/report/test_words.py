@@ -234,6 +234,17 @@ def test_the_reidentification_risk_is_told_at_worst_and_on_average_for_both_intr
     assert told in found.sentences[0][1]
 
 
+def test_a_row_of_overlapping_groups_is_told_where_its_person_is_found_more_surely() -> None:
+    """A person may fit the rows of several groups, and a row fewer persons: limits count both."""
+    prosecutor = attack("prosecutor", worst={"known": {"age": 40}, "probability": 0.04})
+    for worst, told in ((0.1, True), (0.04, False)):
+        journalist = attack("journalist", worst={"known": {"age": 40}, "probability": worst})
+        found = reidentified(record(attacks=(prosecutor, journalist)))
+        assert found is not None
+        assert ("10\xa0% for one who has a list" in found.sentences[0][1]) is told
+        assert ("one in 11" in found.limits.partition(" EMA")[0].partition("not of")[2]) is told
+
+
 def test_a_reidentification_risk_that_others_may_exceed_is_not_told() -> None:
     """Missing cells that may stand for other values leave no bound to tell."""
     worst = {"known": {"age": 40}, "probability": 0.04}

@@ -365,6 +365,9 @@ class ReidentificationRisk:
     """Whether that intruder has the releases of a series until this one."""
     upper_bound: bool = False
     """Whether ``mean`` is a bound, which no intruder may reach."""
+    from_row: float | None = None
+    """Of the published row that is worst off, for an intruder with a list of everybody in the table
+    who looks for whose it is; None where he finds nobody more surely."""
 
     @property
     def persons(self) -> int:
@@ -378,6 +381,11 @@ class ReidentificationRisk:
         worst = f"at most {percent(self.worst)}{odds} for an intruder who knows the "
         worst += "quasi-identifiers alone"
         worst += " and has the releases of the series until this one" if self.in_series else ""
+        if self.from_row:
+            worst += (
+                f"; {percent(self.from_row)} for one who has a list of everybody in the table, "
+                "too, and looks for whose a published row is"
+            )
         mean = (
             f"{figure_told(percent(self.mean), upper_bound=self.upper_bound)}, the chance over all "
             "persons of choosing theirs among the rows "
@@ -400,7 +408,7 @@ class ReidentificationRisk:
     @property
     def limits(self) -> str:
         """The limits of practice that it keeps, a sentence."""
-        met = met_thresholds(self.worst)
+        met = met_thresholds(max(self.worst, self.from_row or 0.0))
         kept, missed = (
             listed(
                 [f"one in {1 / exact_limit(one):.0f}" for one in THRESHOLDS if (one in met) is ok]
@@ -439,7 +447,18 @@ def reidentified(record: StudyRecord | AuditRecord) -> ReidentificationRisk | No
         where=where,
         in_series=in_series,
         upper_bound=rates.upper_bound,
+        from_row=_from_row(record, rates.worst),
     )
+
+
+def _from_row(record: StudyRecord | AuditRecord, least: float) -> float | None:
+    """How surely the journalist finds whose a published row is; None for no more than ``least``.
+
+    Groups that overlap have a person fit the rows of several, and a row fewer persons.
+    """
+    found = (rates_of(one) for one in record.attacks if one["attack"] == "journalist")
+    worst = next((rates.worst for rates in found if rates and rates.bounded), None)
+    return worst if worst is not None and worst > least * (1 + 1e-9) else None
 
 
 def _most(
