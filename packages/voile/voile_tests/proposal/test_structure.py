@@ -808,3 +808,22 @@ def test_sentences_of_a_list_that_name_somebody_are_remarks(tmp_path):
     said = ("asked for Mikon's aunt", "call with Äiti at noon", "met at the school of Anja")
     lines = [f"{said[n % 3]} and the client left {'abcdefghijklmno'[n % 15]}" for n in range(ROWS)]
     assert _of(_proposal(tmp_path, {"zz": lines}), "zz").role == "drop"
+
+
+def test_letters_that_several_columns_hold_are_grades(tmp_path) -> None:
+    """Subjects of a school by two letters; a single column of letters may be a group."""
+    file = tmp_path / "grades.csv"
+    head = "age;MA;EN;SO;wing"
+    rows = [
+        ";".join(
+            map(str, (14 + r % 3, "ABCDEF"[r % 6], "ABCDE"[r % 5], "FEDCB"[r % 5], "AB"[r % 2]))
+        )
+        for r in range(300)
+    ]
+    file.write_text("\n".join((head, *rows)) + "\n")
+    table = Inspected.of_file(file)
+    details = [table.details(name) for name in table.columns]
+    found = {one.name: one for one in propose(details).columns}
+    assert {found[name].role for name in ("MA", "EN", "SO")} == {"sensitive"}
+    assert found["MA"].why.endswith("grades")
+    assert found["wing"].role == "quasi"

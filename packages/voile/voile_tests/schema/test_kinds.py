@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import voile
-from voile.schema.names import UNORDERED, fits, kind_of_numbered, named, type_of
+from voile.schema.names import UNORDERED, fits, kind_of_numbered, named, type_of, words_of
 from voile.schema.plan import ColumnPlan, parse_plan
 from voile.table.opening import open_frame
 from voile_base.errors import PlanError
@@ -149,3 +149,10 @@ def test_numbers_of_something_are_told_in_chinese_japanese_and_korean(name: str)
 def test_models_and_batches_are_no_numbers_of_something(name: str) -> None:
     """A model, a signal or a batch ends with the same letters and tells no person apart."""
     assert named(name) is None
+
+
+def test_letters_with_points_are_one_word() -> None:
+    """As postcodes are called in Spanish and in Greek; a sentence keeps its words."""
+    assert words_of("C.P.") == ("cp",)
+    assert words_of("Τ.Κ. κατοικίας")[0] == "τκ"
+    assert words_of("a. b") == ("a", "b")

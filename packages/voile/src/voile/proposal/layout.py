@@ -82,6 +82,8 @@ _STATED = re.compile(r"[^:\uff1a]+[:\uff1a]\s*\S.*")
 _UNNAMED = re.compile(r"Unnamed: \d+(?:_level_\d+)?")
 _ENOUGH = 20
 _EITHER = re.compile(r"[+-]?\d{1,3},\d{3}")
+_GROUP = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")
+"""What holds a mark of thousands where decimals have a comma."""
 _FORMS: tuple[tuple[re.Pattern[str], Decimals | None, Thousands], ...] = (
     (_BOTH_COMMA, ",", "."),
     (_BOTH_POINT, ".", ","),
@@ -374,7 +376,7 @@ def _with_numbers(
     decimals: set[Decimals] = set()
     thousands: set[Thousands] = set()
     unsure: dict[str, bool] = {}
-    pointed = False
+    pointed: list[str] = []
     units: dict[str, str] = {}
     for place, name in enumerate(names):
         held = [cells[place].strip() for _, cells in body if place < len(cells) and cells[place]]  # type: ignore[union-attr]
@@ -386,14 +388,13 @@ def _with_numbers(
             units.pop(name, None)
             continue
         marks = _marks_of(held)
-        pointed = pointed or any(map(_POINTED.fullmatch, held))
+        pointed += filter(_POINTED.fullmatch, held)
         if marks is None:
             unsure[name] = _as_thousands_are(held)
         else:
             decimals |= {mark for mark in marks[:1] if mark}
             thousands |= {mark for mark in marks[1:] if mark}
-    if unsure and "," not in decimals and (pointed or any(unsure.values())):
-        thousands.add(",")
+    thousands |= _by_the_others(unsure, decimals, pointed)
     if len(decimals) > 1 or len(thousands) > 1 or decimals & thousands:
         return replace(found, questions=tuple(names))
     if units:
@@ -473,6 +474,19 @@ def _with_units(found: ProposedLayout, units: Mapping[str, str]) -> ProposedLayo
     layout = replace(found.layout, units=tuple(dict.fromkeys(units.values())))
     reason = ("units", f"they stand beside numbers: {'; '.join(told)}")
     return replace(found, layout=layout, reasons=(*found.reasons, reason))
+
+
+def _by_the_others(
+    unsure: Mapping[str, bool], decimals: set[Decimals], pointed: Sequence[str]
+) -> set[Thousands]:
+    """The mark of thousands where other columns tell that of decimals, or numbers that it is one.
+
+    ``pointed`` are the cells with one point; beside decimal commas it parts thousands.
+    """
+    if unsure and "," not in decimals and (pointed or any(unsure.values())):
+        return {","}
+    parted = decimals == {","} and pointed and all(map(_GROUP.fullmatch, pointed))
+    return {"."} if parted else set()
 
 
 def _marks_of(held: Sequence[str]) -> tuple[Decimals | None, Thousands | None] | None:

@@ -158,11 +158,18 @@ def propose(details: Sequence[ColumnDetails], sizes: GroupSizes | None = None) -
 
 
 def _with_families(columns: list[ColumnProposal]) -> list[ColumnProposal]:
-    """Guesses mended by columns that have the same few values, such as all drugs of a table."""
+    """Guesses mended by columns that have the same few values, such as all drugs of a table.
+
+    Letters as schools write grades are such where several columns hold them.
+    """
     known = [one for one in columns if one.role == "sensitive" and len(one.details.few) > 2]
+    lettered = [one for one in columns if one.guessed and _are_letters(one.details.sample)]
+    graded = {one.name for one in lettered if len(lettered) >= _SUBJECTS}
 
     def mended(one: ColumnProposal) -> ColumnProposal:
         few = one.details.few
+        if one.name in graded:
+            return replace(one, role="sensitive", why=_GRADES, question=None, guessed=False)
         like = next((other for other in known if few and few <= other.details.few), None)
         if not one.guessed or like is None:
             return one
@@ -170,6 +177,18 @@ def _with_families(columns: list[ColumnProposal]) -> list[ColumnProposal]:
         return replace(one, role="sensitive", why=why, question=None, guessed=False)
 
     return [mended(one) for one in columns]
+
+
+def _are_letters(texts: Sequence[str]) -> bool:
+    """Whether nearly all are the letters of grades, A to F, and most of these stand."""
+    letters = {text.strip() for text in texts} & set("ABCDEF")
+    return len(letters) >= _GIVEN and len(letters) >= len(set(texts)) - 2
+
+
+_GRADES = "letters from A to F, as several columns hold them: grades"
+_SUBJECTS = 3
+_GIVEN = 4
+"""Letters of grades that stand in a column, at least; marks of missing ones may stand beside."""
 
 
 def _with_named(columns: list[ColumnProposal]) -> list[ColumnProposal]:

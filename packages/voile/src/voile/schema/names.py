@@ -94,6 +94,7 @@ _NUMBER_OF = pattern_on_demand(
 """A word of a language that writes compounds in one: the number of something, not of a model or
 a batch."""
 _ENDS = ("id", "nummer", "nr", "kennung", "numer")
+_POINTED = pattern_on_demand(r"(?<!\w)(?:[^\W\d_]\.){2,}(?!\w)")
 _WHOLE = frozenset({"valid", "invalid", "solid", "plaid", "covid", "paid", "fluid", "acid"})
 """Words that end like an id, and are none."""
 _JOINTS = ("en", "n", "s")
@@ -282,8 +283,11 @@ _BORDER = pattern_on_demand(
 def words_of(name: str) -> tuple[str, ...]:
     """The words of a name, small, without numbers at their ends: ``schoolid1`` is school, id.
 
+    Letters with a point each are one word: ``C.P.`` is cp.
+
     Letters of Latin beside those of Chinese, Japanese and Korean are words of their own.
     """
+    name = _POINTED.sub(lambda found: found[0].replace(".", ""), name)
     border = _PLAIN_BORDER if name.isascii() else _BORDER
     parted = border.sub(" ", without_accents(name))
     parts = _words_in(parted)
