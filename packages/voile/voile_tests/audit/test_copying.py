@@ -256,25 +256,41 @@ def test_copying_is_refused_where_nothing_can_be_copied_or_nobody_can_tell() -> 
     assert "a control of 1 people" in (Copying().refusal(_setting(drawn, CONTROL[:1])) or "")
 
 
-def _by_trees(released: pl.DataFrame, *, alike: bool = True) -> list[np.ndarray] | None:
-    """The score by boosted trees of both sides; None where none have learnt."""
+LEARNT = ("boosted trees", "trees and a network")
+
+
+def _learnt(released: pl.DataFrame, *, alike: bool = True) -> dict[str, list[np.ndarray]]:
+    """The scores of both sides by what has learnt; none where nothing has."""
     sides = _setting(released, CONTROL).compared
     _, scores = _scores(sides.beside, sides.drift.rows, {}, np.random.default_rng(1), alike=alike)
-    return None if (found := scores.get("boosted trees")) is None else list(found)
+    return {name: list(scores[name]) for name in LEARNT if name in scores}
 
 
 @pytest.mark.slow
-def test_trees_tell_who_was_copied_and_nobody_where_the_file_is_of_others() -> None:
+def test_learners_tell_who_was_copied_and_nobody_where_the_file_is_of_others() -> None:
     """Of two people, one of each side, the original's scores higher as often as the area says."""
     pytest.importorskip("sklearn")
-    half = _planted(marginals(ORIGINAL, 5), ORIGINAL[:750])
-    own, other = _by_trees(half) or []
-    assert own.shape == other.shape == (1500,)
-    copied, spared = (np.mean(one[:, np.newaxis] > other) for one in (own[:750], own[750:]))
-    assert copied > 0.6
-    assert abs(spared - 0.5) < 0.05
-    own, other = _by_trees(OTHERS) or []
-    assert abs(np.mean(own[:, np.newaxis] > other) - 0.5) < 0.05
+    half = _learnt(_planted(marginals(ORIGINAL, 5), ORIGINAL[:750]))
+    nobody = _learnt(OTHERS)
+    for name in LEARNT:
+        own, other = half[name]
+        assert own.shape == other.shape == (1500,)
+        copied, spared = (np.mean(one[:, np.newaxis] > other) for one in (own[:750], own[750:]))
+        assert copied > 0.6
+        assert abs(spared - 0.5) < 0.05
+        own, other = nobody[name]
+        assert abs(np.mean(own[:, np.newaxis] > other) - 0.5) < 0.05
+
+
+def test_ranks_by_several_scores_are_added_up_whoever_is_of_which_side() -> None:
+    """Who is first by both is first, and exchanging the sides exchanges what they are given."""
+    first, second = ([np.array([3.0, 1.0]), np.array([2.0, 1.0])] for _ in range(2))
+    second[0][0] = 9.0
+    own, other = module._added_up(first, second)
+    assert own == pytest.approx([2 * np.log(5), 2 * np.log(5 / 4)])
+    assert other == pytest.approx([2 * np.log(5 / 2), 2 * np.log(5 / 4)])
+    turned = module._added_up(first[::-1], second[::-1])
+    assert [one.tolist() for one in turned] == [other.tolist(), own.tolist()]
 
 
 def test_the_file_weighs_as_much_as_both_sides_however_many_rows_they_have() -> None:
@@ -292,8 +308,8 @@ def test_the_file_weighs_as_much_as_both_sides_however_many_rows_they_have() -> 
     beside: Any = SimpleNamespace(
         columns=(column,), units=asked, people=lambda side: len(asked[side])
     )
-    found = module._by_trees(beside, np.arange(60), asked, np.random.default_rng(1))
-    assert [one.tolist() for one in found] == [
+    found = module._by_learners(beside, np.arange(60), asked, np.random.default_rng(1))
+    assert [one.tolist() for one in found["boosted trees"]] == [
         pytest.approx([0.0] * 100, abs=1e-6),
         pytest.approx([0.0] * 40, abs=1e-6),
     ]
@@ -305,11 +321,11 @@ def test_trees_are_left_out_where_sides_differ_or_nobody_can_learn(
 ) -> None:
     """All other scores are there, and a control whose columns differ is said to be the reason."""
     drawn = marginals(ORIGINAL, 5)
-    assert _by_trees(drawn, alike=False) is None
+    assert not _learnt(drawn, alike=False)
     risk = _risk(drawn, CONTROL.with_columns(pl.col("age") + 5))
     assert any("no trees" in note for note in risk.notes)
     monkeypatch.setattr(module, "find_spec", lambda name: None)
-    assert _by_trees(drawn) is None
+    assert not _learnt(drawn)
     assert not any("no trees" in note for note in _risk(drawn).notes)
 
 

@@ -14,12 +14,15 @@ are with the person than without (``NearestRows.likelier``). By each set of colu
 may know there is another score: how rare the person's values are, where a row shows just these; and
 one by rows that show them under codes that were moved (``MovedCodes``). And boosted trees, where
 scikit-learn is installed, learn to tell rows of the file from half of the people of both sides, and
-are asked of the other half (``_by_trees``); they are left out where columns alone tell the sides
-apart, which they would learn. Which people of the original the control does not explain is told by
-``Excess``. Comparing with what a reference fits is the density ratio of membership inference (van
-Breugel et al., "Membership inference attacks against synthetic data through overfitting detection",
-AISTATS 2023), and a discriminator does it in Hayes et al., "LOGAN: Membership inference attacks
-against generative models" (PoPETs 2019); rows with and without a person are the likelihood ratio of
+are asked of the other half (``_by_learners``); so does a network of one layer, for what a network
+made another finds sooner than trees; and what both find is added up. They are left out where
+columns alone tell the sides apart, which they would learn. Which people of the original the control
+does not explain is told by ``Excess``. Comparing with what a reference fits is the density ratio of
+membership inference (van Breugel et al., "Membership inference attacks against synthetic data
+through overfitting detection", AISTATS 2023), and a network that tells rows from people does it in
+Hayes et al., "LOGAN: Membership inference attacks against generative models" (PoPETs 2019); ranks
+by several scores are added up as logarithms, as independent tests are in Fisher, "Statistical
+methods for research workers" (1932); rows with and without a person are the likelihood ratio of
 Ward, Wang and Cheng, "Privacy auditing synthetic data release through local likelihood attacks"
 (2025); what is usual for a person is the calibration of Watson et al., "On the importance of
 difficulty calibration in membership inference attacks" (ICLR 2022); rates at few false positives
@@ -33,23 +36,24 @@ look so, and values that repeat by themselves are no averages.  Where only the p
 more than a small share of the rows, copies among these cannot be told, and copying is not assessed.
 
 Of too many people some are drawn, half of them those who are rarest.  Cost: see ``closest``; trees
-of ``_LEARNT`` rows and as many people; for each set of columns a sort of the rows and people, and
-its scores (``nearly_all`` bounds both): 0.3 s for 300 sets of 36,000 rows and people, and 16 bytes
-a person and set.
+and a network of ``_LEARNT`` rows and as many people; for each set of columns a sort of the rows and
+people, and its scores (``nearly_all`` bounds both): 0.3 s for 300 sets of 36,000 rows and people,
+and 16 bytes a person and set.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from voile.attack.protocol import Estimate
 from voile.audit.beside import JointCodes, JointColumn
-from voile.audit.drift import ComparedSides, nearly_all, stand_in
+from voile.audit.drift import ComparedSides, nearly_all, stand_in, unseen_note, unseen_refusal
 from voile.audit.excess import (
     BY_KNOWN,
     BY_LIKELIHOOD,
@@ -70,6 +74,10 @@ from voile_base.randomness import Draws, Randomness
 __all__ = ["Copying", "rows_of_people"]
 
 ensemble = on_demand("sklearn.ensemble")
+
+neural_network = on_demand("sklearn.neural_network")
+
+preprocessing = on_demand("sklearn.preprocessing")
 
 threadpoolctl = on_demand("threadpoolctl")
 
@@ -102,6 +110,14 @@ _ROUNDS = 60
 """Of boosting: trees, each of which mends what those before it have missed."""
 _TEXTS = 250
 """Different texts of a column, up to which a tree parts them as it likes."""
+_NEURONS, _PASSES, _AT_ONCE = 64, 6, 256
+"""Of the network: neurons, how often it sees each row, and rows between two steps: with more passes
+it learns its rows by heart, and tells less of others."""
+_SURE = 1e-9
+"""The least odds of a network."""
+_BANDS, _OFTEN = 32, 5
+"""Of a column of more values, each with as many rows, of which each is an input of the network; and
+rows that must show a value that is one."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +130,7 @@ class Copying:
         """It asks for a control, and for rows that are nobody's."""
         if len(setting.names) < 2:
             return "the file shows one column alone"
-        refused = ROWS_OF_PEOPLE if rows_of_people(setting) else _unseen_refusal(setting.beside)
+        refused = ROWS_OF_PEOPLE if rows_of_people(setting) else unseen_refusal(setting.beside)
         if refused is not None:
             return refused
         if len(setting.beside.units) == 1:
@@ -151,7 +167,7 @@ def copying(
     back, more = Excess.of({name: (other, own) for name, (own, other) in scores.items()})
     if more:
         notes.append(f"{back.own:,} people of the control are closer than the original explains")
-    notes += [note for note in (drift.note, _unseen_note(beside)) if note is not None]
+    notes += [note for note in (drift.note, unseen_note(beside)) if note is not None]
     if excess.sizes[ORIGINAL] < beside.people(ORIGINAL) - drift.left_out[ORIGINAL]:
         notes.append("people were drawn, half of them those who are rarest")
     return Risk(
@@ -259,7 +275,7 @@ def _scores(
         BY_LIKELIHOOD: NearestRows.of(columns, kernels=True).likelier(people, cells),
     }
     if alike and find_spec("sklearn"):
-        by_row["boosted trees"] = _by_trees(beside, kept, asked, draws)
+        by_row |= _by_learners(beside, kept, asked, draws)
     by_row |= MovedCodes.scored(columns, kept, asked, draws)
     for name, names in known.items():
         places = [at for at, c in enumerate(columns) if c.name in names]
@@ -298,15 +314,15 @@ def _unusual(fits: Sequence[Floats], most: Sequence[Floats]) -> list[Floats]:
     ]
 
 
-def _by_trees(
+def _by_learners(
     beside: JointCodes, kept: Indices, asked: Sequence[Indices], draws: Draws
-) -> list[Floats]:
-    """How sure trees are that people are rows of the file, who have seen others (cross-fitting).
+) -> dict[str, list[Floats]]:
+    """How sure learners are that people are rows of the file, who have seen others (cross-fitting).
 
-    Half of the persons of each side are the reference of trees that are asked of the other half, so
-    that persons of both sides whom the file does not know are exchangeable.  Both sides are worth
-    as much in the reference as the file: so what is peculiar to the original's half in it, and
-    therefore to the file, too, is not taken for what is peculiar to the other half.
+    Half of the persons of each side are the reference of trees, and of a network, that are asked of
+    the other half, so that persons of both sides whom the file does not know are exchangeable.
+    Both sides are worth as much in the reference as the file: so what is peculiar to the original's
+    half in it, and therefore to the file, too, is not taken for what is peculiar to the other half.
     """
     columns, sides = beside.columns, (ORIGINAL, CONTROL)
     people = [[c.as_cell[c.value[side]] for c in columns] for side in sides]
@@ -316,31 +332,98 @@ def _by_trees(
     rows = kept[draws.permutation(len(kept))[:_LEARNT]]
     shown = _features(columns, [column.cell[rows] for column in columns])
     kinds = [c.numbers is None and c.covers.shape[1] <= _TEXTS for c in columns]
-    found = [np.zeros(len(some)) for some in asked]
+    trees, network = ([np.zeros(len(some)) for some in asked] for _ in range(2))
     for half in (False, True):
         seen = [draws.permutation(np.flatnonzero(one == half))[: _LEARNT // 2] for one in first]
         others = [
             _features(columns, [cell[some] for cell in cells])
             for cells, some in zip(people, seen, strict=True)
         ]
-        trees = ensemble.HistGradientBoostingClassifier(
-            max_iter=_ROUNDS,
-            categorical_features=kinds,
-            early_stopping=False,
-            random_state=int(draws.integers(2**31)),
-        )
-        weights = [len(shown), *(len(shown) / 2 for _ in sides)]
-        sizes = [len(shown), *map(len, others)]
-        share = np.repeat([w / max(n, 1) for w, n in zip(weights, sizes, strict=True)], sizes)
         # Several threads on matrices this small cost many times the work beside other work.
         with threadpoolctl.threadpool_limits(1):
-            trees.fit(np.concatenate((shown, *others)), np.repeat([1, 0, 0], sizes), share)
+            learners = (
+                _trees_of(shown, others, kinds, draws),
+                _network_of(shown, others, kinds, draws),
+            )
             for side in sides:
                 new = np.flatnonzero(first[side][asked[side]] != half)
-                cells = [cell[asked[side][new]] for cell in people[side]]
-                if len(new):
-                    found[side][new] = trees.decision_function(_features(columns, cells))
-    return found
+                if not len(new):
+                    continue
+                asked_of = _features(columns, [cell[asked[side][new]] for cell in people[side]])
+                for found, learner in zip((trees, network), learners, strict=True):
+                    found[side][new] = learner(asked_of)
+    return {"boosted trees": trees, "trees and a network": _added_up(trees, network)}
+
+
+Learner = Callable[[Floats], Floats]
+"""How sure it is that people, shape (p, m), are rows of the file; shape (p,)."""
+
+
+def _trees_of(
+    shown: Floats, others: Sequence[Floats], kinds: Sequence[bool], draws: Draws
+) -> Learner:
+    trees = ensemble.HistGradientBoostingClassifier(
+        max_iter=_ROUNDS,
+        categorical_features=kinds,
+        early_stopping=False,
+        random_state=int(draws.integers(2**31)),
+    )
+    weights = [len(shown), *(len(shown) / 2 for _ in others)]
+    sizes = [len(shown), *map(len, others)]
+    share = np.repeat([w / max(n, 1) for w, n in zip(weights, sizes, strict=True)], sizes)
+    trees.fit(np.concatenate((shown, *others)), np.repeat([1, 0, 0], sizes), share)
+    learner: Learner = trees.decision_function
+    return learner
+
+
+def _network_of(
+    shown: Floats, others: Sequence[Floats], kinds: Sequence[bool], draws: Draws
+) -> Learner:
+    """A network whose inputs are values; people are repeated where they are fewer than rows."""
+    equal = [side[np.resize(draws.permutation(len(side)), len(shown) // 2)] for side in others]
+    learnt = np.concatenate((shown, *equal))
+    edges = [
+        None if alike or len(np.unique(column)) <= _BANDS
+        else np.unique(np.quantile(column, np.linspace(0, 1, _BANDS + 1)[1:-1]))
+        for alike, column in zip(kinds, learnt.T, strict=True)
+    ]  # fmt: skip
+
+    def banded(people: Floats) -> Floats:
+        bands = [
+            column if edge is None else np.searchsorted(edge, column, side="right")
+            for edge, column in zip(edges, people.T, strict=True)
+        ]
+        return np.stack(bands, axis=1).astype(np.float64)
+
+    inputs = preprocessing.OneHotEncoder(handle_unknown="ignore", min_frequency=_OFTEN)
+    values = inputs.fit_transform(banded(learnt))
+    network = neural_network.MLPClassifier(
+        (_NEURONS,),
+        alpha=0.01,
+        batch_size=min(_AT_ONCE, len(learnt)),
+        random_state=int(draws.integers(2**31)),
+    )
+    is_row = np.arange(len(learnt)) < len(shown)
+    for _ in range(_PASSES):
+        network.partial_fit(values, is_row, classes=[False, True])
+
+    def learner(people: Floats) -> Floats:
+        likely = network.predict_proba(inputs.transform(banded(people)))[:, 1]
+        odds: Floats = special.logit(np.clip(likely, _SURE, 1 - _SURE))
+        return odds
+
+    return learner
+
+
+def _added_up(*scores: Sequence[Floats]) -> list[Floats]:
+    """By which people have high ranks among both sides: minus the logarithms of ranks, added."""
+    ends = len(scores[0][ORIGINAL])
+    total = np.zeros(sum(map(len, scores[0])))
+    for each in scores:
+        lacks = -np.concatenate(each)
+        at_least = np.searchsorted(np.sort(lacks), lacks, side="right")
+        total = total - np.log(at_least / (len(lacks) + 1))
+    return [total[:ends], total[ends:]]
 
 
 def _features(columns: Sequence[JointColumn], cells: Sequence[Indices]) -> Floats:
@@ -607,28 +690,3 @@ def _of_persons(unit: Indices, score: Floats) -> Floats:
     found = np.full(len(persons), -np.inf)
     np.maximum.at(found, place, score)
     return found
-
-
-_BY_WORD = 0.02
-"""The share of rows that may be left out by the word of a plan alone."""
-
-
-def _unseen_refusal(beside: JointCodes) -> str | None:
-    """Why copying is not assessed; None where it is, or where the file itself shows groups."""
-    stated = [column.name for column in beside.columns if column.stated]
-    unseen = beside.rows - len(beside.rows_alone)
-    if not stated or unseen <= _BY_WORD * beside.rows:
-        return None if len(beside.rows_alone) else ROWS_OF_PEOPLE
-    named = ", ".join(map(repr, stated))
-    return (
-        f"the plan says that {named} is averaged, and the file does not look so: {unseen:,} of "
-        f"{beside.rows:,} rows would not be looked at; leave shown out of the plan"
-    )
-
-
-def _unseen_note(beside: JointCodes) -> str | None:
-    """How many rows were not looked at; None where all were."""
-    unseen = beside.rows - len(beside.rows_alone)
-    if not unseen:
-        return None
-    return f"{unseen:,} of {beside.rows:,} rows are of groups of averages, and were not looked at"

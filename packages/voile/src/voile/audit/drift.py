@@ -56,10 +56,11 @@ from scipy import special
 
 from voile.audit.beside import CONTROL, ORIGINAL, JointCodes, JointColumn
 from voile.audit.excess import ALARM, TIMES
+from voile.audit.record import ROWS_OF_PEOPLE
 from voile_base.ondemand import dataclass
 from voile_base.randomness import Draws, Randomness
 
-__all__ = ["AlikePairs", "ComparedSides", "nearly_all", "stand_in"]
+__all__ = ["AlikePairs", "ComparedSides", "nearly_all", "stand_in", "unseen_note", "unseen_refusal"]
 
 _UNLIKE = 0.05
 """How improbable it must be that any value is found to be more frequent by chance."""
@@ -594,3 +595,28 @@ def _same_law(own: _Indices, other: _Indices) -> float:
     expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / max(counts.sum(), 1)
     apart = float(((counts - expected) ** 2 / np.maximum(expected, 1e-9)).sum())
     return float(special.chdtrc(max(counts.shape[1] - 1, 1), apart))
+
+
+_BY_WORD = 0.02
+"""The share of rows that may be left out by the word of a plan alone."""
+
+
+def unseen_refusal(beside: JointCodes) -> str | None:
+    """Why copying is not assessed; None where it is, or where the file itself shows groups."""
+    stated = [column.name for column in beside.columns if column.stated]
+    unseen = beside.rows - len(beside.rows_alone)
+    if not stated or unseen <= _BY_WORD * beside.rows:
+        return None if len(beside.rows_alone) else ROWS_OF_PEOPLE
+    named = ", ".join(map(repr, stated))
+    return (
+        f"the plan says that {named} is averaged, and the file does not look so: {unseen:,} of "
+        f"{beside.rows:,} rows would not be looked at; leave shown out of the plan"
+    )
+
+
+def unseen_note(beside: JointCodes) -> str | None:
+    """How many rows were not looked at; None where all were."""
+    unseen = beside.rows - len(beside.rows_alone)
+    if not unseen:
+        return None
+    return f"{unseen:,} of {beside.rows:,} rows are of groups of averages, and were not looked at"
