@@ -329,6 +329,15 @@ class TestWrittenDays:
         bound = WrittenDays("last").bind("born", texts(*sorted(days)))
         assert set(shown(bound, 1)) == {"1998", "2004", "2007", "other"}
 
+    def test_years_alone_among_days_are_shown(self) -> None:
+        """As courts keep them: a day of birth where it is known, and else the year."""
+        days = ["06/10/1969", "22/02/1980", "06/07/1976", "1995"]
+        at = year_of(days * 10)
+        assert at == "last"
+        assert WrittenDays(at).parts("1995") == ("", "1995")
+        assert WrittenDays("first").parts("1995") == ("", "1995")
+        assert year_of(["06/10/1969", "1995", "1987", "2001"] * 10) is None
+
     def test_a_missing_day_stays_one_below_everything(self):
         """As in every hierarchy: below the top it shows that the day is missing."""
         bound = WrittenDays("last").bind("born", texts(None, "31 Enero 1990"))

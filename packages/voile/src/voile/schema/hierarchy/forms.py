@@ -74,12 +74,13 @@ _YEARS: Mapping[YearAt, re.Pattern[str]] = {
     "era": pattern_on_demand(r"(?P<era>[^\W\d_]+)\W?(?P<year>\d{1,3})(?=\D).*"),
 }
 _OTHER_END: Mapping[YearAt, re.Pattern[str]] = {
-    "first": pattern_on_demand(r"\d{1,2}\D.*(?<=\D)(?P<year>\d{4})\D*"),
-    "last": pattern_on_demand(r"[^\W\d_]*(?P<year>\d{4})(?=\D).*"),
+    "first": pattern_on_demand(r"(?:\d{1,2}\D.*(?<=\D))?(?P<year>\d{4})\D*"),
+    "last": pattern_on_demand(r"[^\W\d_]*(?P<year>\d{4})(?:(?=\D).*)?"),
 }
-"""Of a day that is written the other way round than most of its column."""
+"""Of a day that is written the other way round than most of its column, or is a year alone."""
 _WHOLE_YEAR = 4
 _MOST, _MOSTLY, _NEARLY = 0.75, 0.9, 0.95
+_YEAR_ALONE = pattern_on_demand(r"\d{4}")
 _SHORT = pattern_on_demand(r"\d{1,2}(?P<mark>[-./])\d{1,2}(?P=mark)\d{2}")
 _LAST_DAY, _SPAN, _ERAS = 31, 220, 6
 _FIGURES = pattern_on_demand(r"\d+")
@@ -170,7 +171,8 @@ def system_of(texts: Sequence[str]) -> PostcodeSystem | None:
 def year_of(texts: Sequence[str]) -> YearAt | None:
     """Where the year stands in nearly all of some days; None where that is not clear.
 
-    In most is enough where the others have two figures for it, which show none: "06/11/05".
+    In most is enough where the others have two figures for it, which show none: "06/11/05"; or are
+    years alone.
     At an end where numbers lie that are no days of a month, within a life of each other and a
     century more; or behind one of a few eras.  What else stands there are days, months and clocks,
     and not the number of a case, as in 2023/12/4567.
@@ -191,11 +193,14 @@ def year_of(texts: Sequence[str]) -> YearAt | None:
 
 
 def _have_whole_years(texts: Sequence[str]) -> bool:
-    """Whether most days have a year of four figures at either end, and the others one of two."""
+    """Whether most days have a year of four figures, and the others one of two, or nothing else."""
     found = [(WrittenDays("last").parts(text)[1], text) for text in texts]
     years = [int(year) for year, text in found if year and _is_day_beside(year, text)]
+    alone = [int(text) for text in texts if _YEAR_ALONE.fullmatch(text.strip())]
     short = sum(_SHORT.fullmatch(text.strip()) is not None for text in texts)
-    most = len(years) >= _MOST * len(texts) and len(years) + short > _NEARLY * len(texts)
+    most = len(years) >= _MOST * len(texts)
+    most = most and len(years) + len(alone) + short > _NEARLY * len(texts)
+    years += alone
     return most and max(years) - min(years) <= _SPAN
 
 
