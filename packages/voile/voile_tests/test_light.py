@@ -105,3 +105,16 @@ atexit.register(lambda: print([name for name in HEAVY if sys.modules.get(name)])
     )  # fmt: skip
     assert run.returncode == 0, run.stderr
     assert run.stdout.splitlines()[-1] == "[]"
+
+
+def test_patterns_of_recognisers_are_compiled_when_a_column_is_looked_at():
+    """Loading what tells names, addresses and staff compiles none of its expressions."""
+    code = """
+import re, voile.recognisers.values, voile.schema.names
+made, compiled = re.compile, []
+re.compile = lambda *given: compiled.append(given) or made(*given)
+import voile.recognisers.telling
+print(len(compiled))
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == "0\n"

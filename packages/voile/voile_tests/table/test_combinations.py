@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from voile.table import codes
 from voile.table import codes as table_codes
+from voile.table.alignment import common_codes
 from voile.table.codes import Combinations, count_codes, encode
 from voile.table.engines.polars import PolarsRows, unique_words
 from voile.table.keeping import WORDS, with_words
@@ -126,3 +127,16 @@ def test_as_many_combinations_as_a_type_holds_are_numbered(distinct):
     assert found.index.tolist() == order.tolist()
     assert found.rows.tolist() == np.bincount(order).tolist()
     assert [codes.tolist() for codes in found.codes] == [list(range(distinct))] * 2
+
+
+def test_columns_in_dictionaries_are_compared_without_their_texts(monkeypatch):
+    """Codes are those of plain texts, with what one side lacks and what is missing on another."""
+    sides = [["b", "d", None, "b"], ["c", "a"], [], ["d", "d"]]
+    plain = [pl.DataFrame({"x": pl.Series(side, dtype=pl.String)}) for side in sides]
+    kinds = [pl.Enum(["d", "b", "z"]), pl.Enum(["a", "c"]), pl.Enum(["q"]), pl.Categorical()]
+    coded = [side.cast(kind) for side, kind in zip(plain, kinds, strict=True)]
+    expected, places = common_codes(plain)
+    monkeypatch.setattr(table_codes, "_encode_text", lambda column: pytest.fail("texts were read"))
+    found, same = common_codes(coded)
+    assert found["x"].to_list() == expected["x"].to_list() == [None, "a", "b", "c", "d"]
+    assert [each.tolist() for each in same] == [each.tolist() for each in places]

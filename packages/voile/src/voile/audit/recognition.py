@@ -55,15 +55,15 @@ from voile.disclosure.shown import Shown
 from voile.release.reading import (
     KnownValues,
     People,
+    Place,
     Texts,
-    distinct_texts_of,
     finite,
     floats_of,
     narrow_texts_of,
     texts_of,
 )
 from voile.schema.names import ShownAs
-from voile.table.codes import encode
+from voile.table.codes import code_type, count_codes, encode, look_up, of_distinct
 from voile_base.errors import TableError, nearest
 from voile_base.ondemand import dataclass
 
@@ -148,9 +148,9 @@ def _explained(
     """
     if not one.unread or len(one.of) != 1 or one.name not in control.frame.columns:
         return one
-    shown = _rows_of(released[one.of[0]])
-    others = _rows_of(control.column(one.name))
-    for text in _rows_of(original.column(one.name)):
+    shown = _rows_of(*narrow_texts_of(released[one.of[0]]))
+    others = _rows_of(*control.distinct_texts(one.name))
+    for text in _rows_of(*original.distinct_texts(one.name)):
         others.pop(text, None)
     sizes = released.height, control.frame.height
     new = tuple(text for text in one.unread if text not in others)
@@ -163,10 +163,9 @@ def _explained(
     return replace(one, unread=left, unread_are_rare=all(few), why=why)
 
 
-def _rows_of(cells: pl.Series) -> dict[str, int]:
-    """How many rows show each text."""
-    texts, place = distinct_texts_of(cells)
-    rows = zip(texts, np.bincount(place, minlength=len(texts)).tolist(), strict=True)
+def _rows_of(texts: pl.Series, place: Place) -> dict[str, int]:
+    """How many rows show each text, of distinct ones and which of them each row has."""
+    rows = zip(texts, count_codes(place, len(texts)).tolist(), strict=True)
     return {text: count for text, count in rows if text is not None}
 
 
@@ -212,28 +211,27 @@ def spelt_anew(cells: pl.Series, original: People, name: str, control: People | 
     Ways that differ in case, spaces, invisible signs or forms of letters.  None where as many rows
     of other people have such ways, as those of the control and single rows of the original tell.
     """
-    own, shown = _ways(original.column(name)), _ways(cells)
+    own = _ways(_rows_of(*original.distinct_texts(name)))
+    shown = _ways(_rows_of(*narrow_texts_of(cells)))
     several = pl.col("plain").is_in(own["plain"].implode()) & (pl.len().over("plain") > 1)
     new = shown.filter(several & ~pl.col("text").is_in(own["text"].implode()))
     usual, people = own.filter(several & (pl.col("rows") == 1)).height, original.frame.height
     if control is not None and name in control.frame.columns:
-        theirs = _ways(control.column(name)).join(own, on="text", how="anti")
+        theirs = _ways(_rows_of(*control.distinct_texts(name))).join(own, on="text", how="anti")
         usual += int(theirs.join(own, on="plain", how="semi")["rows"].sum())
         people += control.frame.height
     few = _as_few(int(new["rows"].sum()), usual, (len(cells), people))
     return 0 if few else new["plain"].n_unique()
 
 
-def _ways(cells: pl.Series) -> pl.DataFrame:
-    rows = _rows_of(cells)
+def _ways(rows: Mapping[str, int]) -> pl.DataFrame:
     texts = pl.Series("text", list(rows), dtype=pl.String)
     return pl.DataFrame([texts, _plain(texts).alias("plain"), pl.Series("rows", rows.values())])
 
 
 def _plain(texts: pl.Series) -> pl.Series:
     """Texts without what no reader sees, in small letters."""
-    plain = texts.str.normalize("NFKC").str.to_lowercase()
-    return plain.str.replace_all(r"[\s\p{Cf}\p{Cc}]", "")
+    return texts.str.normalize("NFKC").str.to_lowercase().str.replace_all(r"[\s\p{Cf}\p{Cc}]", "")
 
 
 def named_cells(released: pl.DataFrame, original: People) -> dict[str, pl.Series]:
@@ -252,11 +250,13 @@ def as_named(released: pl.DataFrame, one: Recognised, original: People) -> pl.Se
         return one.columns[0]
     if one.how != "set" or (one.unread and not one.unread_are_rare) or len(one.of) != 1:
         return None
-    frame = pl.DataFrame([one.columns[0].cast(pl.String).alias("read")])
-    frame = frame.with_columns(released[one.of[0]].cast(pl.String).alias("shown"))
-    values = original.distinct_texts(one.name)[0].cast(pl.String)
-    named = pl.when(pl.col("read").is_in(values.implode())).then("read").otherwise("shown")
-    return frame.select(named.alias(one.name)).to_series()
+    read, shown = map(encode, (one.columns[0], released[one.of[0]]))
+    texts = [side.values.cast(pl.String).alias(one.name) for side in (read, shown)]
+    known = texts[0].is_in(original.distinct_texts(one.name)[0].implode())
+    names = known.fill_null(value=False).to_numpy()
+    place = np.add(shown.codes, len(names), dtype=code_type(sum(map(len, texts))))
+    np.copyto(place, read.codes, where=look_up(names, read.codes), casting="unsafe")
+    return of_distinct(pl.concat(texts), place)
 
 
 def _column(
@@ -520,10 +520,10 @@ def _shows_nothing(column: pl.Series, own: pl.Series) -> bool:
     """Whether all cells are missing, or texts that stand for any value and are none."""
     if column.dtype.is_numeric():
         return False
-    cells = {(text or "").strip().lower() for text in distinct_texts_of(column)[0]}
+    cells = {(text or "").strip().lower() for text in narrow_texts_of(column)[0]}
     if not cells <= ANYTHING:
         return False
-    values = {(text or "").strip().lower() for text in distinct_texts_of(own)[0]}
+    values = {(text or "").strip().lower() for text in narrow_texts_of(own)[0]}
     return not (cells & values)
 
 

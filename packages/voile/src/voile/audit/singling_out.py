@@ -67,6 +67,7 @@ from voile.audit.beside import JointCodes, JointColumn
 from voile.audit.risk import CONTROL, ORIGINAL, Risk, Setting, share_of
 from voile.release.reading import People
 from voile.table.arrays import Frame
+from voile.table.codes import count_codes, count_table, look_up
 from voile_base.ondemand import dataclass
 from voile_base.randomness import Draws, Randomness
 
@@ -74,6 +75,7 @@ __all__ = ["SinglingOut", "moved_columns", "of_one_person"]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
+Places = NDArray[np.integer]
 
 _PREDICATES = 1000
 _MOST_COLUMNS = 6
@@ -494,9 +496,10 @@ def moved_columns(
 ) -> dict[str, str]:
     """Where columns stand that go together at another place as in the original, as clauses."""
     pairs = [*combinations(coded, 2)]
+    common = {name: _common(sides) for name, sides in coded.items()}
     found: dict[str, tuple[float, str]] = {}
     for one, two in pairs:
-        columns = _Apart.of(coded[one], coded[two])
+        columns = _Apart.of(common[one], common[two])
         found_at = columns and columns.told(len(pairs))
         if not found_at:
             continue
@@ -512,33 +515,38 @@ def moved_columns(
 class _Apart:
     """Two columns as numbers that correlate most in the original; both sides with deviation 1."""
 
-    own: tuple[Floats, Floats]
+    own: tuple[Places, Places]
+    """Codes of the original's rows."""
+    scores: tuple[Floats, Floats]
+    """The numbers of codes."""
+    usual: float
+    """How the numbers of the same row go together in the original."""
     file: tuple[Floats, Floats]
+    """The numbers of the file's first rows."""
 
     @classmethod
-    def of(
-        cls,
-        one: tuple[NDArray[np.integer], NDArray[np.integer]],
-        two: tuple[NDArray[np.integer], NDArray[np.integer]],
-    ) -> _Apart | None:
+    def of(cls, one: tuple[Places, Places], two: tuple[Places, Places]) -> _Apart | None:
         """None where either shows one value alone, or they tell nothing of each other."""
-        first, second = ([_common(each)[side] for each in (one, two)] for side in (0, 1))
-        table = np.zeros((int(first[0].max()) + 1, int(first[1].max()) + 1))
-        np.add.at(table, (first[0], first[1]), 1)
-        rows, columns = (np.sqrt(table.sum(axis=axis)) for axis in (1, 0))
+        own = one[0], two[0]
+        sizes = [int(codes.max()) + 1 for codes in own]
+        counts = count_table(*own, sizes[1], sizes[0] * sizes[1])
+        table = counts.reshape(sizes).astype(np.float64)
+        each = table.sum(axis=1), table.sum(axis=0)
+        rows, columns = map(np.sqrt, each)
         usual = np.outer(rows, columns)
         if min(table.shape) < 2 or not usual.all():
             return None
         left, _, right = np.linalg.svd(table / usual - usual / table.sum())
-        scores = (left[:, 0] / rows, right[0] / columns)
-        sides = [
-            [score[codes] for score, codes in zip(scores, side, strict=True)]
-            for side in (first, [codes[:_WINDOW] for codes in second])
-        ]
-        if not all(np.ptp(each) for side in sides for each in side):
+        scores = [left[:, 0] / rows, right[0] / columns]
+        file = [score[codes] for score, codes in zip(scores, (one[1], two[1]), strict=True)]
+        if not all(np.ptp(numbers) for numbers in (*scores, *file)):
             return None
-        own, file = ([(each - each.mean()) / each.std() for each in side] for side in sides)
-        return cls((own[0], own[1]), (file[0], file[1]))
+        for at, count in enumerate(each):
+            scores[at] -= np.average(scores[at], weights=count)
+            scores[at] /= np.sqrt(np.average(scores[at] ** 2, weights=count))
+        first, second = ((numbers - numbers.mean()) / numbers.std() for numbers in file)
+        together = float(scores[0] @ table @ scores[1] / table.sum())
+        return cls(own, (scores[0], scores[1]), together, (first, second))
 
     def told(self, pairs: int) -> tuple[float, str] | None:
         """How much more they go together at another place than near it, and where; or None.
@@ -546,9 +554,8 @@ class _Apart:
         The sum of so many products of either side is normal, but for a share of files.
         """
         rows = len(self.file[0])
-        usual = float((self.own[0] * self.own[1]).mean())
         least = 2 * np.sqrt(np.log(6 * pairs * rows / _BY_CHANCE) / rows)
-        if usual < least:
+        if self.usual < least:
             return None
         beside = float((self.file[0] * self.file[1]).mean())
         for turned in (False, True):
@@ -560,7 +567,8 @@ class _Apart:
             place = int(gain.argmax())
             stands = float(together[place])
             # Of columns that are nearly alike each product stands twice in a turned sum.
-            if gain[place] < max(least * np.sqrt(1 + turned), stands / 2) or stands > usual + least:
+            enough = max(least * np.sqrt(1 + turned), stands / 2)
+            if gain[place] < enough or stands > self.usual + least:
                 continue
             if turned:
                 return float(gain[place]), "from the last row to the first"
@@ -572,17 +580,22 @@ class _Apart:
 
     def _in_original(self, away: int) -> float:
         """How the original's rows go together in their own order."""
-        one, two = self.own if away > 0 else self.own[::-1]
+        own = zip(self.scores, self.own, strict=True)
+        one, two = (score[codes] for score, codes in (own if away > 0 else [*own][::-1]))
         one, two = one[: -abs(away)], two[abs(away) :]
         return float((one * two).mean()) if len(one) else 0.0
 
 
-def _common(sides: tuple[NDArray[np.integer], NDArray[np.integer]]) -> tuple[Indices, Indices]:
-    """The codes of both sides, from 0, of which rare ones are one, with a common one if need be."""
+def _common(sides: tuple[NDArray[np.integer], NDArray[np.integer]]) -> tuple[Places, Places]:
+    """Codes from 0 of the original and of the file's first rows, in the narrowest type.
+
+    Rare ones are one, with a common one if need be.
+    """
     size = max(int(side.max(initial=0)) for side in sides) + 1
-    shares = [np.bincount(side, minlength=size) / max(len(side), 1) for side in sides]
+    shares = [count_codes(side, size) / max(len(side), 1) for side in sides]
     often = np.all(np.array(shares) >= _RARELY, axis=0)
     index = np.where(often, np.cumsum(often) - 1, often.sum())
     if any(share[~often].sum() < _RARELY for share in shares):
         index[~often] = max(int(often.sum()) - 1, 0)
-    return index[sides[0]], index[sides[1]]
+    index = index.astype(np.min_scalar_type(size))
+    return look_up(index, sides[0]), look_up(index, sides[1][:_WINDOW])

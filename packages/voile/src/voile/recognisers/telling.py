@@ -32,6 +32,7 @@ from voile.recognisers.values import (
 )
 from voile.schema.names import fits, without_accents, words_of, words_of_languages
 from voile.schema.persons import ALONE, FEW_PERSONS
+from voile_base.ondemand import pattern_on_demand as pattern
 from voile_base.values.toml import words_document
 
 __all__ = [
@@ -59,19 +60,19 @@ _SINGLE = 2
 
 _TELEPHONES = "telephone numbers"
 _FORMS: Mapping[str, re.Pattern[str]] = {
-    "long texts": re.compile(r"(?s:.{1000})"),  # reading on takes as long as their square
-    "names of persons": re.compile(
+    "long texts": pattern(r"(?s:.{1000})"),  # reading on takes as long as their square
+    "names of persons": pattern(
         r"(?<!\S)c/o \w"
         r"|^[^\W\d_]{1,3}[*\uff0a\u25cb\u25cf\u2731\u00d7]{1,4}[^\W\d_]{1,3}$"  # masked within
         r"|^[\u3400-\u9fff\uac00-\ud7af][*\uff0a\u25cb\u25cf]{1,3}$"  # "A*" is a grade
     ),
-    "addresses of people in networks": re.compile(r"@[^\W\d_]|(?<!\w)[a-z]{3,}\.[a-z]{1,2}(?!\S)"),
-    _TELEPHONES: re.compile(
+    "addresses of people in networks": pattern(r"@[^\W\d_]|(?<!\w)[a-z]{3,}\.[a-z]{1,2}(?!\S)"),
+    _TELEPHONES: pattern(
         r"(?<![\w.,])(?<!\d )(?!\d{1,2}[ -]\d{1,2}[ -]\d{2,4}(?!\d))"  # no thousands, no day
         r"(?:\+\d|0\d)(?:[ ()-]{0,2}\d){6,}(?!\w)"
         r"|(?i:(?<!\w)(?:tel|phone|mob|mobile|call|ring)[.:]? ?\(?\d(?:[ ()-]{0,2}\d){5,}(?!\w))"
     ),
-    "positions": re.compile(
+    "positions": pattern(
         r"geo:-?\d{1,3}(?:\.\d+)?[,; ]-?\d{1,3}"  # RFC 5870, at whatever precision
         r"|^[-+]?\d{1,2}\.\d+[,; ]+[-+]?\d{1,3}\.\d+$"  # nothing but two decimals
         r"|[-+]?\d{1,3}[.,]\d{3,}°?\s*[,;/ ]\s*[-+]?\d{1,3}[.,]\d{3,}"  # degrees
@@ -84,8 +85,8 @@ _FORMS: Mapping[str, re.Pattern[str]] = {
         r"|(?i:(?<!\w)(?:km|pk|pr|sta)\.? ?\d+\+\d{3}(?!\d))"  # stakes of roads
         r"|(?<!\S)[a-z]{3,}\.[a-z]{3,}\.[a-z]{3,}(?!\S)"
     ),
-    "lines of positions": re.compile(r"(?=\S*[a-z])(?=\S*[A-Z])(?=\S*[`~|^\\{}@])[?-~]{6,}"),
-    "addresses": re.compile(
+    "lines of positions": pattern(r"(?=\S*[a-z])(?=\S*[A-Z])(?=\S*[`~|^\\{}@])[?-~]{6,}"),
+    "addresses": pattern(
         r"(?i)^(?:p\.? ?o\.? ?box|p/?bag|private bag|postfach|postboks) \w"
         r"|\w+(?:kuja|katu|strasse|straße|str\.|weg|gasse|gatan|vägen|vej|utca|laan|straat)"
         r" \d{1,4}"
@@ -95,62 +96,62 @@ _FORMS: Mapping[str, re.Pattern[str]] = {
     ),
 }
 """What is written so, anywhere in a value."""
-_NUMBER = re.compile(r"(?<![\d.,])\d{5,}(?:-\w{3,5})?(?![\d.,])")
-_ROUND = re.compile(r"\d+000$")
+_NUMBER = pattern(r"(?<![\d.,])\d{5,}(?:-\w{3,5})?(?![\d.,])")
+_ROUND = pattern(r"\d+000$")
 _PLACES_NUMBERED = 7
 """Figures beside the name of a place, from which on they are no postcode."""
 
-_WORD = re.compile(r"[^\W\d_]+(?:['\u2019-][^\W\d_]+)*")
-_INITIAL = re.compile(r"(?<![\w.])([^\W\d_])\. ?(?:[^\W\d_]\. ?)*([^\W\d_]{2,})")
-_BEHIND = re.compile(r"(?<!\w)([^\W\d_]{3,}),? ([^\W\d_])\.(?:[ -]?[^\W\d_]\.)*(?!\w)")
-_EXPLAINED = re.compile(r"(?<=\w) ?\([^()]*\)$")
-_SHORTENED = re.compile(r"[^\W\d_]{3,}(?:[ -][^\W\d_]{3,})? [^\W\d_]{1,4}\.")
+_WORD = pattern(r"[^\W\d_]+(?:['\u2019-][^\W\d_]+)*")
+_INITIAL = pattern(r"(?<![\w.])([^\W\d_])\. ?(?:[^\W\d_]\. ?)*([^\W\d_]{2,})")
+_BEHIND = pattern(r"(?<!\w)([^\W\d_]{3,}),? ([^\W\d_])\.(?:[ -]?[^\W\d_]\.)*(?!\w)")
+_EXPLAINED = pattern(r"(?<=\w) ?\([^()]*\)$")
+_SHORTENED = pattern(r"[^\W\d_]{3,}(?:[ -][^\W\d_]{3,})? [^\W\d_]{1,4}\.")
 """A name of a family, and a given name of which the first letters are left: "Rapti Kon."."""
-_TITLE = re.compile(
+_TITLE = pattern(
     r"(?<!\w)(?:[Dd]r|[Pp]rof|Bro|Sis|Tannie|Oom|др|проф|доц|\u0433-н|\u0433-жа|M(?:rs?|me|lle|wl|ag|zee)|Ms|Miss|[Hh](?:err|r)|Frau|Fr|Fru|Sra|Srta"
     r"|[Dd]ott(?:\.?ssa)?|Dr\.ssa|Sig|Bw|Mama|Baba|Sgt|Cpl|Capt|Lt|Pvt|Ing|Rev|Gebr|[Mm]eester|[Jj]uf|[Mm]aestr[ao]|[Pp]rofe"
     r"|[Tt]r[eé]ner(?:ka)?|[Ss]ensei|[Pp]ani|[Uu]č|pt|Cô|Thầy|Ông|Bà|p(?=\.))\.? "
     r"(?:[^\W\d_]{1,4}\. )*([^\W\d_]{2,})"
 )
 """A title, and the name behind it."""
-_TITLED = re.compile(r"([^\W\d_]{3,5})\. ([^\W\d_]{3,})")
+_TITLED = pattern(r"([^\W\d_]{3,5})\. ([^\W\d_]{3,})")
 """An abbreviated title that all share, and one word, which has a capital: "adv. Ilievski"."""
 _NO_TITLES = frozenset(
     {"str", "ave", "cad", "sok", "vol", "dept", "abt", "ulica", "mun", "okr", "обл"}
 )
-_HONOURED = re.compile(r"([\u3400-\u9fff]{2,3})(?:様|殿|氏|さん|先生|女士)")
+_HONOURED = pattern(r"([\u3400-\u9fff]{2,3})(?:様|殿|氏|さん|先生|女士)")
 """A Chinese or Japanese name, if its first letters are those of a family."""
-_OF_FAMILY = re.compile(
+_OF_FAMILY = pattern(
     r"[小老阿]([\u3400-\u9fff])|([\u3400-\u9fff])(?:[姐哥总工叔姨嫂]|医生|醫師|大夫|主任|护士|经理)"
 )
 """A Chinese family name, and what friends and colleagues put before or behind it."""
-_CALLED = re.compile(
+_CALLED = pattern(
     r"(?:ד\"ר|פרופ'|دکتر|دكتور|آقای|خانم|السيد|السيدة) [^\W\d_]{2,}"
     r"|([^\W\d_]{2,}) (?:hoca|bey|han\u0131m|abi|abla|ml\.|sensei|sir|madam)(?!\w)"
     r"|[^\W\d_A-Za-z]{1,4}(?:先生|さん|老师|老師|선생님|쌤)$"
 )
 """A name, and the title behind it."""
-_AT = re.compile(r"^(?:chez|kwa|beim?|hos|\u0443|see|voir|vgl\.?|katso|suivi par) ([^\W\d_]{2,})")
-_WITH = re.compile(
+_AT = pattern(r"^(?:chez|kwa|beim?|hos|\u0443|see|voir|vgl\.?|katso|suivi par) ([^\W\d_]{2,})")
+_WITH = pattern(
     r"(?:(?<!\w)(?:[wc]/|with|con|com|avec|mit|by|par|of|see|bei|[Tt]eam|[Ss]r\.?|[Tt]eacher"
     r"|[Cc]oach|[Nn]urse)|[(/\u2013-]) ?([^\W\d_]{2,})"
 )
 """Words before somebody, and before other things, too: a common name has to follow."""
-_ENDING = re.compile(
+_ENDING = pattern(
     r"(?:[^\W\d_]{2,}(?:[oaäö]nen|ová|né|enko|owsk[ia]|wicz|opoulos|sson|sdóttir|escu|shvili|ović"
     r"|ić|ић|ίδης|ιδης|άκης|ακης|όπουλος|οπουλος|овна|евна|ович|евич|енко)|[^\W\d_]{3,}(?:ова|ева|овой|евой))"
 )
 """What family names and names after the father end in, in languages where few other words do."""
-_OWNS = re.compile(r"(?<!\w)([^\W\d_]{2,})[\x27\u2019]s(?!\w)")
-_HOME = re.compile(r"(?:Hof|Cascina|Finca) [^\W\d_]+|[^\W\d_]{3,}n (?:talo|tila|ryhmä)")
+_OWNS = pattern(r"(?<!\w)([^\W\d_]{2,})[\x27\u2019]s(?!\w)")
+_HOME = pattern(r"(?:Hof|Cascina|Finca) [^\W\d_]+|[^\W\d_]{3,}n (?:talo|tila|ryhmä)")
 """Homes that are called after those who live there; groups after those who lead them."""
-_FAMILIES = re.compile(
+_FAMILIES = pattern(
     "(?:佐藤|鈴木|高橋|田中|伊藤|渡辺|山本|中村|小林|加藤|吉田|山田|佐々木|山口|松本|井上|木村|清水|山崎"
     "|池田|橋本|阿部|石川|山下|中島).{1,3}"
 )
 """The most common Japanese family names."""
 _OF_PLACES = "市区町村県駅校店州省县縣镇鎮乡鄉路街"
-_LEAD = re.compile(r"^\d+\.? ?[^\W\d_]?\.? +")
+_LEAD = pattern(r"^\d+\.? ?[^\W\d_]?\.? +")
 """The number of a class, before who teaches it."""
 _DEGREES = frozenset({"sc", "ed", "eng", "tech", "com", "phil", "arch", "pharm", "mus", "ing"})
 """What stands behind the letter of a degree: "B. Sc."."""
@@ -159,18 +160,18 @@ _UNSPACED = "\u3040"
 _DIRECTIONS = frozenset("NSEWOU")
 _MOST = 4
 
-_STREET = re.compile(r"(?:[^\W\d_A-Za-z]{2,} ){2,}\d{1,4}")
-_INITIALS = re.compile(r"[^\W\d_]{2,3}|(?:[^\W\d_]\.[ -]{0,2}){1,3}[^\W\d_]\.?")
-_CLASS = re.compile(r"[IVX]{1,4}\.? ?[A-H]\.?")
+_STREET = pattern(r"(?:[^\W\d_A-Za-z]{2,} ){2,}\d{1,4}")
+_INITIALS = pattern(r"[^\W\d_]{2,3}|(?:[^\W\d_]\.[ -]{0,2}){1,3}[^\W\d_]\.?")
+_CLASS = pattern(r"[IVX]{1,4}\.? ?[A-H]\.?")
 """A class of a school: "II.B"."""
 _GIVEN_OF_TWO = 3
 """Letters of a given and of a family name: "AnLi", "ESu", "\u0414\u0418\u043b\u0438"."""
-_CODE_OF_STAFF = re.compile(
+_CODE_OF_STAFF = pattern(
     r"(?:[^\W\d_]{0,5}|№|\d(?=-))[ ./_-]?\d{2,7}"
     r"|[^\W\d_A-Za-z\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{1,4}"  # there two are a name
 )
 _FEW_OF_STAFF = 4
-_BADGE = re.compile(r"[^\W\d_]{1,3}-?\d{2,}|(?:\d-)?\d{4,}")
+_BADGE = pattern(r"[^\W\d_]{1,3}-?\d{2,}|(?:\d-)?\d{4,}")
 """A number as no answer is: with its letters, or of four figures and more: "E07"."""
 _INFLECTED = 7
 """Letters of a word from which on the last one or two may be its case: "инспектора"."""
@@ -197,18 +198,18 @@ _ANSWERS = frozenset(
 )
 """Answers, beside which no names of persons stand: No, Minor, Serious."""
 _FEW_ANSWERS = 12
-_VOWEL = re.compile(
+_VOWEL = pattern(
     "[aeiouyæøœ\u0131\u0430\u0435\u0438\u043e\u0443\u044b\u044d\u044e\u044f\u0456\u03b1\u03b5\u03b7\u03b9\u03bf\u03c5\u03c9]"
 )
 _UNSPOKEN, _SOME_GROUPS = 0.3, 0.3
-_ROAD = re.compile(
+_ROAD = pattern(
     r"\w{3,}(?:kuja|katu|strasse|straße|gasse|gatan|vägen|vej|utca|laan|straat|weg)$"
     r"|\w (?:Street|Road|Avenue|Lane|Drive|út|ulice|Cad\.|Sokak)$"
     r"|^(?:[Rr]ue|[Vv]ia|[Cc]alle|[Rr]ua|[Uu]l\.|[Uu]lica|[Aa]venida|[Cc]orso|[Ss]tr\.) \w"
     r"|^[\u0423\u0443]\u043b\. \w"
 )
 """Names of streets by themselves, in some languages."""
-_HOUSE = re.compile(r"\d{1,4}(?:/ ?[a-zA-Z0-9]{1,3})?")
+_HOUSE = pattern(r"\d{1,4}(?:/ ?[a-zA-Z0-9]{1,3})?")
 
 
 def told_within(texts: Sequence[str], *, places: bool = False) -> str | None:
@@ -466,9 +467,9 @@ def are_users(texts: Sequence[str]) -> bool:
 
 _MACHINES = {"sys", "sysadm", "sysadmin", "batch", "bot", "cron", "etl", "root", "dba", "migr"}
 """Users that machines are; no words that channels are called after, as "system" and "auto"."""
-_POINTED = re.compile(r"(?:[A-Z]\.){2,3}")
-_USER = re.compile(r"(?:[^\W\d_]+(?:[._-]|\.[ -]| (?=[A-Z]\S{0,3}$)))*[^\W\d_]+\.?\d{0,3}")
-_OF_A_PERSON = re.compile(
+_POINTED = pattern(r"(?:[A-Z]\.){2,3}")
+_USER = pattern(r"(?:[^\W\d_]+(?:[._-]|\.[ -]| (?=[A-Z]\S{0,3}$)))*[^\W\d_]+\.?\d{0,3}")
+_OF_A_PERSON = pattern(
     r"(?:[^\W\d_]\.){2,3}|[A-Z]\.[ -].+|[A-Z]{2}[a-z]{2,}|[A-Za-z][a-z]{2,}[A-Z]"
     r"|[a-z]\.[a-z]{3,}|[a-z]{3,8}\d{1,2}"
 )
@@ -568,7 +569,7 @@ def are_logins(texts: Sequence[str]) -> bool:
     return len({*found}) >= _UNLIKE * len(found) and share_of(found, _is_of_groups) < _SOME_GROUPS
 
 
-_LOGGED_IN = re.compile(r"([a-z]{4,8})\d{1,2}|(?:[a-z]{1,5}\.){1,2}([a-z]{3,})\d{0,2}")
+_LOGGED_IN = pattern(r"([a-z]{4,8})\d{1,2}|(?:[a-z]{1,5}\.){1,2}([a-z]{3,})\d{0,2}")
 
 
 def _are_equally_long(texts: Sequence[str]) -> bool:
@@ -605,7 +606,7 @@ def are_answers(texts: Sequence[str]) -> bool:
 
 _BY = frozenset({"by", "von", "durch", "door", "par", "por", "av", "af", "od", "przez", "da", "de"})
 """Words behind what somebody has done: coded by, modifié par."""
-_LOGIN = re.compile(r"[^\W\d_]{2,6}\d{1,3}|[^\W\d_]{2,3}")
+_LOGIN = pattern(r"[^\W\d_]{2,6}\d{1,3}|[^\W\d_]{2,3}")
 
 
 def of_staff(name: str, texts: Sequence[str]) -> str | None:

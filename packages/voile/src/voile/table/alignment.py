@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from voile.schema.numbers import ExactNumbers
 from voile.table.arrays import from_native
-from voile.table.codes import Combinations, DictionaryColumn, encode, sort_words
+from voile.table.codes import Combinations, DictionaryColumn, code_type, encode, sort_words
 from voile.table.places import is_place, place_of
 from voile.table.published import PublishedTable
 from voile.table.reading import scan_rows
@@ -146,7 +146,21 @@ def _encoded(parts: Sequence[pl.Series], dtype: pl.DataType) -> DictionaryColumn
     if len(parts) == 1 and isinstance(parts[0].dtype, pl.Categorical | pl.Enum):
         return encode(columns[0])
     known = pl.String() if dtype == pl.Null else dtype
+    if known == pl.String and all(isinstance(p.dtype, pl.Categorical | pl.Enum) for p in parts):
+        return _joined([encode(column) for column in columns])
     return encode(pl.concat([column.cast(known) for column in columns]))
+
+
+def _joined(parts: Sequence[DictionaryColumn]) -> DictionaryColumn:
+    """The values of several columns of one type, one after another, without spelling them out."""
+    starts = np.cumsum([0, *(len(part.values) for part in parts)])
+    codes = np.empty(sum(len(part.codes) for part in parts), dtype=code_type(int(starts[-1])))
+    end = 0
+    for part, first in zip(parts, starts[:-1], strict=True):
+        end += len(part.codes)
+        np.add(part.codes, first, out=codes[end - len(part.codes) : end], casting="unsafe")
+    whole = DictionaryColumn(pl.Series("", np.zeros(0)), codes)
+    return whole.mapped(pl.concat([part.values for part in parts]))
 
 
 Counts = NDArray[np.int64]
