@@ -83,7 +83,7 @@ def test_a_charge_is_told_before_it_is_spent(project: Project):
 @pytest.mark.parametrize(
     ("plan", "said"),
     [
-        (BUDGET.replace('[budget]\ndata_set = "people"\nepsilon = 3\n', "[x]\n"), "nobody counts"),
+        (BUDGET.replace('[budget]\ndata_set = "people"\nepsilon = 3\n', "[x]\n"), "not counted"),
         (SERIES, "into the series 'monthly', as its first"),
         (SERIES.replace('series = "monthly"\n', ""), "spends no budget"),
     ],
