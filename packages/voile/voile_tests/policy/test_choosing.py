@@ -300,6 +300,18 @@ def test_survey_weights_lower_the_risk_in_the_population(tmp_path: Path) -> None
     assert found[50].worst == found[1].worst
 
 
+@pytest.mark.slow
+def test_weights_of_rows_are_set_aside_where_persons_have_several(tmp_path: Path) -> None:
+    """Where the plan states them, so that a search has a way on; by name they are refused."""
+    frame = _people(1).with_columns(w=pl.lit(50), who=pl.int_range(pl.len()) // 2)
+    text = PLAN.replace("[roles]", '[roles]\nperson = "who"\nweight = "w"')
+    plan, policy = _plan(tmp_path, text), _policy(_worst(0.2))
+    (tried,) = Choice.of_policy(frame, plan, policy, PlanSearch(effort=1, seed=1)).tried
+    assert tried.worst is not None
+    with pytest.raises(InputError, match="leave --weight out"):
+        Choice.of_policy(frame, plan, policy, PlanSearch(effort=1, seed=1, weight="w"))
+
+
 @pytest.mark.parametrize(
     ("worst", "kept"),
     [(1 / 2, ()), (1 / 3, (0.33,)), (1 / 5, (0.33, 0.2)), (1 / 11, (0.33, 0.2, 0.09))],

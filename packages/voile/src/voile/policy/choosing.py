@@ -274,14 +274,17 @@ class Choice:
     ) -> Choice:
         """Try plans, and find the one of least loss that meets a policy; private, writes nothing.
 
+        Weights of a plan are of rows: they say nothing where it protects persons with several.
         Raises a ``VoileError`` as reading the plan and the table does; a plan that gives no release
         is a finding.
         """
         terms, stated = terms or PlanSearch(), StatedPlan.of(plan)
-        terms = replace(terms, weight=terms.weight or stated.plan.roles.weight)
+        roles = stated.plan.roles
+        asked, own = terms.weight, roles.weight if roles.unit is None else None
+        terms = replace(terms, weight=asked or own)
         progress("reading")
         original = Original.read(source, _keeping(stated.plan, terms.weight), terms.engine)
-        if terms.weight is not None and stated.plan.roles.unit is not None:
+        if asked is not None and roles.unit is not None:
             msg = (
                 "weights are of rows, and this plan protects persons with several: "
                 "leave --weight out"
