@@ -197,15 +197,21 @@ most = 0.09
 """
 
 
-@pytest.mark.slow
-def test_the_least_change_that_meets_a_policy_is_searched_and_taken(tmp_path: Path) -> None:
-    """What was tried is listed; what is taken is the plan of the release with the change."""
-    PEOPLE.write_csv(tmp_path / "people.csv")
-    (tmp_path / "policy.toml").write_text(STRICT)
-    visitor = Visitor(tmp_path)
+def _with_plan(folder: Path) -> Visitor:
+    """Of a project of people, with the plan of a study, beside a strict policy."""
+    PEOPLE.write_csv(folder / "people.csv")
+    (folder / "policy.toml").write_text(STRICT)
+    visitor = Visitor(folder)
     visitor.post("/open", source="people.csv")
     visitor.wait("/p/people/data", "<h2>Columns</h2>")
     visitor.post("/p/people/plan/text", text=STUDY, digest=visitor.digest("/p/people/plan"))
+    return visitor
+
+
+@pytest.mark.slow
+def test_the_least_change_that_meets_a_policy_is_searched_and_taken(tmp_path: Path) -> None:
+    """What was tried is listed; what is taken is the plan of the release with the change."""
+    visitor = _with_plan(tmp_path)
     visitor.post("/p/people/release", digest=visitor.digest("/p/people/sign"), number="001")
     visitor.wait("/p/people/evidence", "Check against this policy")
     assert visitor.post("/p/people/releases/001/choose").status_code == 400
@@ -226,12 +232,7 @@ def test_the_least_change_that_meets_a_policy_is_searched_and_taken(tmp_path: Pa
 @pytest.mark.slow
 def test_the_least_change_is_searched_before_anything_is_published(tmp_path: Path) -> None:
     """On Try, once a policy is chosen; it goes into the plan at which the search began."""
-    PEOPLE.write_csv(tmp_path / "people.csv")
-    (tmp_path / "policy.toml").write_text(STRICT)
-    visitor = Visitor(tmp_path)
-    visitor.post("/open", source="people.csv")
-    visitor.wait("/p/people/data", "<h2>Columns</h2>")
-    visitor.post("/p/people/plan/text", text=STUDY, digest=visitor.digest("/p/people/plan"))
+    visitor = _with_plan(tmp_path)
     button = "Find the least change that meets this policy"
     assert button not in visitor.get("/p/people/try").text
     assert visitor.post("/p/people/try/choose").status_code == 400

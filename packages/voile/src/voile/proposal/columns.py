@@ -566,8 +566,8 @@ def _may_tell(details: ColumnDetails, *, shared: bool) -> str | None:
     Texts that many persons share are names of groups unless something speaks for persons.
     """
     texts, distinct = details.sample, details.profile.distinct
-    none = distinct < _TWO or details.bands or are_versions(texts) or _are_spans(texts)
-    if details.profile.type != "text" or none:
+    several = details.profile.type == "text" and distinct >= _TWO and not details.bands
+    if not several or are_versions(texts) or _are_spans(texts):
         return None
     if told := told_within(texts):
         return told

@@ -25,7 +25,7 @@ _SECONDS = (1e8, 1e11)
 _MOVING = frozenset({"vehicle", "device"})
 _STATES = 0.5
 """The share of rows with another value, up to which numbers are states that repeat."""
-_NUMBERED = 10_000
+_OF_THINGS = 10_000
 """Numbers from which on a state may be the number of a thing, such as that of an engine."""
 _SHORT = 2
 """Letters and figures of a state such as "4G"."""
@@ -115,7 +115,7 @@ def _is_of_a_device(column: ColumnProposal) -> bool:
     if not fits(words_told("receiver"), words_of(column.name)):
         return False
     if numbers and details.extremes is not None:
-        return max(map(abs, details.extremes)) < _NUMBERED
+        return max(map(abs, details.extremes)) < _OF_THINGS
     long = (text for text in details.sample if len(text) > _SHORT)  # "4G" and "3D" are states
     return few and not any(map(str.isdigit, "".join(long)))
 

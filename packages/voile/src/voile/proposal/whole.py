@@ -464,8 +464,8 @@ def _proposed(each: ColumnDetails, stems: Mapping[str, str], persons: int | None
         return unclear(each, by_name.kind, may_be)
     by_label = _as_called(each, each.label, beside, persons)
     told = by_label.recognition is not None and len(words_of(each.label)) <= _SHORT
-    blind = by_name.recognition is None and by_name.role == "identifier"
-    blind = by_name.guessed or (blind and meaning_of(name) is None)
+    by_values = by_name.recognition is None and by_name.role == "identifier"
+    blind = by_name.guessed or (by_values and meaning_of(name) is None)
     unsure = blind and not by_label.guessed and by_label.role != "drop"
     return replace(by_label, why=f"{by_label.why}, by its label") if told or unsure else by_name
 

@@ -283,11 +283,11 @@ _BORDER = pattern_on_demand(
 def words_of(name: str) -> tuple[str, ...]:
     """The words of a name, small, without numbers at their ends: ``schoolid1`` is school, id.
 
-    Letters with a point each are one word: ``C.P.`` is cp.
-
-    Letters of Latin beside those of Chinese, Japanese and Korean are words of their own.
+    Letters with a point each are one word: ``C.P.`` is cp.  Letters of Latin
+    beside those of Chinese, Japanese and Korean are words of their own.
     """
-    name = _POINTED.sub(lambda found: found[0].replace(".", ""), name)
+    if "." in name:
+        name = _POINTED.sub(lambda found: found[0].replace(".", ""), name)
     border = _PLAIN_BORDER if name.isascii() else _BORDER
     parted = border.sub(" ", without_accents(name))
     parts = _words_in(parted)

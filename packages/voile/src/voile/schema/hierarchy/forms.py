@@ -198,10 +198,10 @@ def _have_whole_years(texts: Sequence[str]) -> bool:
     years = [int(year) for year, text in found if year and _is_day_beside(year, text)]
     alone = [int(text) for text in texts if _YEAR_ALONE.fullmatch(text.strip())]
     short = sum(_SHORT.fullmatch(text.strip()) is not None for text in texts)
-    most = len(years) >= _MOST * len(texts)
-    most = most and len(years) + len(alone) + short > _NEARLY * len(texts)
+    dated = len(years) >= _MOST * len(texts)
+    told = len(years) + len(alone) + short > _NEARLY * len(texts)
     years += alone
-    return most and max(years) - min(years) <= _SPAN
+    return dated and told and max(years) - min(years) <= _SPAN
 
 
 def _ends_so(at: YearAt, year: str, text: str) -> bool:
