@@ -95,6 +95,18 @@ def test_two_columns_are_the_ends_of_an_interval() -> None:
         assert found.of == (f"age{low}", f"age{high}")
 
 
+def test_intervals_that_no_row_has_withhold_their_column() -> None:
+    """A column without any end tells nothing; one end of two is no interval."""
+    none = pl.lit(None, pl.Int64)
+    ends = ORIGINAL.with_columns(none.alias("age.low"), none.alias("age.high")).drop("age")
+    found = _how(ends)["age"]
+    assert found.how == "withheld"
+    assert found.of == ("age.low", "age.high")
+    one = ORIGINAL.with_columns(none.alias("age.low"), pl.col("age").alias("age.high"))
+    with pytest.raises(TableError, match="holds no numbers"):
+        _how(one.drop("age"))
+
+
 def test_a_column_that_is_not_there_is_withheld() -> None:
     """Others are read all the same."""
     found = _how(ORIGINAL.drop("town"))

@@ -286,6 +286,9 @@ def _column(
 
 def _two_columns(released: pl.DataFrame, name: str, ends: tuple[str, str]) -> Recognised:
     of = tuple(f"{name}{end}" for end in ends)
+    if all(released[one].null_count() == len(released) for one in of):
+        why = "both ends of its intervals are missing in all rows."
+        return Recognised(name, "withheld", why, Withheld(), (), of)
     numbers = [floats_of(released[one]) for one in of]
     if any(np.isnan(side).all() for side in numbers):
         msg = f"column {of[0]!r} of the released file and {of[1]!r} should be the ends of intervals"
