@@ -8,13 +8,17 @@ which something of the original stands, or come from synthesizers that learnt to
 It takes an hour. The network of a peer is installed into the folder of virtual environments that
 ``VOILE_BENCHMARK_LEAGUE`` names, as the league does; without it that line is left out, and said.
 Where ``VOILE_BENCHMARK_KEPT`` names a folder, what was found in each file is
-appended to ``worst_off.jsonl`` there, and a further run of the same commit goes on from it.
+appended to ``worst_off.jsonl`` there, and a further run of the same commit goes on from it; files
+that a peer made are kept there for any commit. ``VOILE_BENCHMARK_MINUTES`` ends a run between two
+seeds: each has all kinds of files.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import shutil
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -29,7 +33,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from benchmarks import league_side
 from benchmarks.data import shared_file
-from benchmarks.league_files import FAILED, python_of, reason, run_in
+from benchmarks.league_files import ENVIRONMENTS, FAILED, python_of, reason, run_in
 from benchmarks.record import Measurement, Table, Target, environment
 from voile.audit.beside import JointCodes
 from voile.audit.copying import Copying
@@ -219,13 +223,27 @@ def control_trained(given: People) -> pl.DataFrame:
 
 def overfitted_ctgan(given: People) -> pl.DataFrame:
     """A network that saw few people often; by a peer in an environment of its own."""
+    seed = f"{given.draws.integers(1 << 30)}"
     with TemporaryDirectory() as folder:
         rows, made = Path(folder) / "rows.csv", Path(folder) / "made.csv"
         given.original.write_csv(rows)
-        seed = f"{given.draws.integers(1 << 30)}"
-        run_in("ctgan", league_side.__file__, _CTGAN, f"{rows}", f"{made}", seed)
-        texts = pl.read_csv(made, infer_schema=False).select(given.original.columns)
+        kept = _kept_file(rows.read_bytes(), _CTGAN, seed, *ENVIRONMENTS["ctgan"])
+        if kept is None or not kept.exists():
+            run_in("ctgan", league_side.__file__, _CTGAN, f"{rows}", f"{made}", seed)
+            if kept is None:
+                kept = made
+            else:
+                shutil.move(made, kept.with_suffix(".part"))
+                kept.with_suffix(".part").replace(kept)
+        texts = pl.read_csv(kept, infer_schema=False).select(given.original.columns)
         return texts.cast(dict(given.original.schema))  # type: ignore[arg-type]
+
+
+def _kept_file(rows: bytes, *how: str) -> Path | None:
+    """Where what a peer makes of the rows is kept, by their bytes and how it is made."""
+    folder = os.environ.get("VOILE_BENCHMARK_KEPT")
+    digest = hashlib.sha256("\n".join(how).encode() + b"\n" + rows).hexdigest()
+    return Path(folder) / f"ctgan-{digest[:16]}.csv" if folder else None
 
 
 Maker = Callable[[People], pl.DataFrame]
@@ -331,22 +349,22 @@ def run() -> Measurement:
     left_out = absent_peers()
     began = time.monotonic()
     seeds, scores = 0, _Scores()
-    for makers in ({**PLANTS, **NULLS}, BY_PEERS):
-        for seed in range(SEEDS):
-            if time.monotonic() - began > 60 * MINUTES:
-                break
-            for name, maker in makers.items():
-                if name in left_out:
-                    continue
-                try:
-                    verdicts[name].append(scores.verdict(name, maker, seed))
-                except FAILED as error:
-                    if name not in BY_PEERS:
-                        raise
-                    left_out[name] = reason(error)
-            told = {name: verdicts[name][-1].persons for name in makers if verdicts[name]}
-            print(f"seed {seed}: {told}", file=sys.stderr, flush=True)
-            seeds = max(seeds, seed + 1)
+    makers: dict[str, Maker] = {**PLANTS, **NULLS, **BY_PEERS}
+    for seed in range(SEEDS):
+        if time.monotonic() - began > 60 * MINUTES:
+            break
+        for name, maker in makers.items():
+            if name in left_out:
+                continue
+            try:
+                verdicts[name].append(scores.verdict(name, maker, seed))
+            except FAILED as error:
+                if name not in BY_PEERS:
+                    raise
+                left_out[name] = reason(error)
+        told = {name: each[-1].persons for name, each in verdicts.items() if each}
+        print(f"seed {seed}: {told}", file=sys.stderr, flush=True)
+        seeds = seed + 1
     found = [_line(name, each) for name, each in verdicts.items() if each]
     targets, lines = [one for one, _ in found], [line for _, line in found]
     return Measurement(

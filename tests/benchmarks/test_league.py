@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import numpy as np
 import polars as pl
 import pytest
 
@@ -53,3 +56,27 @@ def test_without_a_folder_for_peers_the_variable_is_named(monkeypatch: pytest.Mo
         python_of("ctgan")
     [why] = worst_off.absent_peers().values()
     assert why.startswith("VOILE_BENCHMARK_LEAGUE is not set")
+
+
+def test_a_file_that_a_peer_made_is_made_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A benchmark that was cut short finds the network's file again, and not that of others."""
+    asked: list[str] = []
+
+    def made(environment: str, _script: str, _name: str, rows: str, into: str, seed: str) -> None:
+        asked.append(f"{environment} {seed}")
+        pl.read_csv(rows).reverse().write_csv(into)
+
+    def file_of(original: pl.DataFrame, seed: int) -> pl.DataFrame:
+        draws = np.random.default_rng(seed)
+        return worst_off.overfitted_ctgan(worst_off.People(original, FEW, FEW, draws))
+
+    monkeypatch.setattr(worst_off, "run_in", made)
+    monkeypatch.setenv("VOILE_BENCHMARK_KEPT", f"{tmp_path}")
+    assert file_of(FEW, 1).equals(FEW.reverse())
+    assert file_of(FEW, 1).equals(FEW.reverse())
+    assert len(asked) == 1
+    file_of(FEW, 2)
+    file_of(FEW + 1, 1)
+    assert len(asked) == 3
