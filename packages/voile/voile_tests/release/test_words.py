@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from voile.publish.registry import METHODS
+from voile.release.check import _StatedWords, wording_breaches
 from voile.release.recounting import Recount, read_recounted, told_beside
 from voile.release.release import Guarantee
 from voile_base.errors import RefusedError
@@ -179,3 +180,21 @@ def test_parameters_of_every_method_are_known():
         if name in wording["methods"]:
             assert set(METHODS.fields_of(name)) <= set(wording["methods"][name])
     assert {"generalization", "ke-anonymity", "flows"} <= wording["methods"].keys()
+
+
+def test_a_statement_without_additions_is_held_against_none(good, monkeypatch):
+    """What a promise may add is read only where a statement is more than the promise's own."""
+    document = json.loads((good / "release.json").read_text(encoding="utf-8"))
+    claims = Guarantee.of_document(document["guarantee"], "guarantee").claims
+    stated = document["guarantee"]["statement"].partition("; within each group")[0]
+    document["guarantee"]["statement"] = stated
+    pieces: list[str] = []
+    pattern = _StatedWords._pattern
+    monkeypatch.setattr(
+        _StatedWords,
+        "_pattern",
+        lambda self, piece, said: pieces.append(piece) or pattern(self, piece, said),
+    )
+    assert not list(wording_breaches(document, claims))
+    assert pieces
+    assert "{DEMANDS}" not in pieces

@@ -520,10 +520,11 @@ class _StatedWords:
         if not likely:
             return False
         first = "|".join(self._pattern(one, part) for one in likely)
+        if re.fullmatch(first, part):  # what may be added is the longer pattern by far
+            return True
         added = (one for one in promise.get("and", ()) if _beginning(one) in part)
         more = "|".join(self._pattern(one, part) for one in added)
-        codas = f"(?:{_CODAS}(?:{more}))*" if more else ""
-        return re.fullmatch(f"(?:{first}){codas}", part) is not None
+        return bool(more) and re.fullmatch(f"(?:{first})(?:{_CODAS}(?:{more}))*", part) is not None
 
     def breaches_of_assumptions(self, used: Sequence[Document]) -> Iterator[str]:
         """Assumptions that do not belong to what is promised, and those that are missing."""
