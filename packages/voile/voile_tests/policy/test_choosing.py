@@ -13,7 +13,7 @@ import pytest
 from voile.policy import choosing
 from voile.policy.choosing import Choice, PlanSearch, TriedPlan
 from voile.policy.paragraph import paragraph_of
-from voile.policy.remedies import PlanChange, changes_for, remedy_text
+from voile.policy.remedies import PlanChange, changes_for, remedy_text, strides, untried_text
 from voile.policy.ruling import Ruling
 from voile.policy.stated import StatedPolicy
 from voile.schema.plan import Plan, parse_plan
@@ -144,6 +144,8 @@ def test_what_no_plan_meets_is_said_with_what_stands_in_the_way(tmp_path: Path) 
     assert choice.found is None
     assert {one.kind for one in choice.nearest.unmet} == {"privacy-budget"}
     assert "None of them meets the policy" in paragraph_of(choice)
+    assert "without column" in choice.strictest
+    assert len(choice.tried) <= PlanSearch().most(met=True)
 
 
 @pytest.mark.slow
@@ -276,6 +278,56 @@ def test_the_effort_bounds_what_is_tried(tmp_path: Path) -> None:
     assert choice.exhausted
     with pytest.raises(InputError, match="effort"):
         PlanSearch(effort=0)
+
+
+def test_strides_grow_stricter_until_one_column_is_left_beside_the_secret() -> None:
+    """Each leaves out what the one before it does, and what most criteria name goes first."""
+    unmet = Ruling("risk", "linkability", passed=False, why="", limit=0.1, columns=("sex",))
+    plan = parse_plan(tomllib.loads(PLAN))
+    found = strides([unmet], PlanChange(), plan, ("age", "town", "sex"), 90)
+    sizes = [one.parameters["k"] for one in found]
+    assert sizes == sorted(sizes)
+    assert sizes[-1] == 90 // 4
+    assert found[0].without == ("sex",)
+    assert found[-1].without == ("sex", "age")
+    assert found[-1].roles_of(plan.roles).published == ("town", "illness")
+
+
+@pytest.mark.parametrize("meets", [1, 3, 6, 8])
+def test_the_mildest_stride_that_meets_gives_back_what_it_may(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, meets: int
+) -> None:
+    """It is found by bisection, and a column that did not stand in the way is published again."""
+    asked: list[PlanChange] = []
+
+    def judged(_: object, change: PlanChange) -> bool:
+        asked.append(change)
+        return change.parameters["k"] >= sizes[meets - 1] and "age" in change.without
+
+    stated = parse_plan(tomllib.loads(PLAN))
+    named = Ruling("risk", "linkability", passed=False, why="", limit=0.1, columns=("age",))
+    steps = strides([named], PlanChange(), stated, ("age", "town", "sex"), 90)
+    sizes = [one.parameters["k"] for one in steps]
+    monkeypatch.setattr(choosing, "strides", lambda *_: steps)
+    monkeypatch.setattr(choosing._Trial, "_meets", judged)
+    monkeypatch.setattr(choosing._Trial, "climb", lambda trial: trial._try(PlanChange()))
+    for later in ("look", "mend"):
+        monkeypatch.setattr(choosing._Trial, later, lambda _: None)
+    policy = _policy('kind = "privacy-budget"\nepsilon = 1')
+    Choice.of_policy(_people(1), _plan(tmp_path), policy, PlanSearch(effort=20, seed=1))
+    kept = [one for one in [*asked] if judged(None, one)]
+    assert steps[meets - 1] in kept
+    assert any(one.without == ("age",) for one in kept)
+
+
+def test_a_limit_within_the_interval_of_an_attack_has_its_remedy() -> None:
+    """Where larger groups were tried, people or another limit decide."""
+    asks = "the attack membership finds at most 0.2 above guessing"
+    unmet = Ruling("attack", asks, passed=False, why="", value=0.1, low=0.0, high=0.31, limit=0.2)
+    unmet = replace(unmet, subject="membership", side="most")
+    said = untried_text(unmet, PlanChange(), {"k": 5}, {"k = 10"})
+    assert said.startswith("k = 10: tried, and not enough; undecided")
+    assert "a limit of 0.31" in said
 
 
 def test_more_plans_are_tried_while_none_meets_the_policy() -> None:

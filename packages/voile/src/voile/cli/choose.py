@@ -205,6 +205,8 @@ def _findings(choice: Choice) -> Iterator[str]:
         yield "In the way:"
         for one, remedy in choice.in_the_way:
             yield f"  {one.asks} ({one.why}): {remedy}."
+        if choice.strictest:
+            yield f"Even the strictest plan fails: {choice.strictest}. Fewer were tried for it."
         way = "A greater --effort" if choice.sample is None else "A greater --effort or --sample 0"
         more = f" {way} tries more." if choice.exhausted else ""
         yield f"{looked}{more}"
@@ -243,6 +245,7 @@ def _document(choice: Choice) -> Json:
         "ties": [one.change.text for one in choice.ties],
         "nearest": choice.nearest.change.text,
         "in_the_way": [one.asks for one in choice.nearest.unmet],
+        "strictest": choice.strictest or None,
         "remedies": [{"asks": one.asks, "remedy": told} for one, told in choice.in_the_way],
         "plans": [_plan_document(one) for one in choice.tried],
         "paragraph": policy_paragraph.paragraph_of(choice),

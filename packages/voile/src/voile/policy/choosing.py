@@ -3,8 +3,11 @@
 Plans are tried: each is published as a single release that is neither written nor charged, and put
 to the test.  First those of a ladder, which differ in k, or in epsilon where a method has no k, and
 in how many rows may be left out; the method itself searches the hierarchies for the least loss at
-each.  Then, as long as a policy is not met and effort is left, changes that an unmet criterion asks
-for (``remedies``): larger groups, diversity or closeness of sensitive values, a column left out.
+each.  Where none meets the policy, ever stricter ones (``remedies.strides``): the strictest, then
+by bisection the mildest that meets, to which columns and smaller groups come back one by one.
+Where even the strictest fails, fewer plans are tried.  Then, as long as a policy is not met and
+effort is left, changes that an unmet criterion asks for (``remedies``): larger groups, diversity or
+closeness of sensitive values, a column left out.
 
 What is said of each plan:
 
@@ -69,6 +72,7 @@ from voile.policy.remedies import (
     ladder,
     least_k,
     parameters_of,
+    strides,
     untried_text,
 )
 from voile.policy.ruling import Ruling
@@ -217,6 +221,8 @@ class Choice:
     """Whether the effort was at its end, and not the ideas."""
     sample: int | None = None
     """Of how many rows the figures of plans are that are ``sampled``; None where none is."""
+    strictest: str = ""
+    """The strictest plan, where it was tried and fails, too."""
 
     @property
     def found(self) -> TriedPlan | None:
@@ -294,14 +300,17 @@ class Choice:
         drawn = _drawn(original, stated.plan, terms)
         trial = whole if drawn is None else replace(whole, original=drawn, sampled=True, tried=[])
         trial.climb()
+        trial.look()
+        trial.stride()
         trial.mend()
         spent = not trial.has_met and (trial.is_spent or trial.has_judged_enough)
         tried, rows, most = tuple(trial.tried), len(original.frame), terms.most(met=False)
         if drawn is None:
-            return Choice(stated, policy, rows, tried, most, exhausted=spent)
+            return Choice(stated, policy, rows, tried, most, spent, strictest=trial.strictest)
         whole.confirm(tried)
         both = (*tried, *whole.tried)
-        return Choice(stated, policy, rows, both, most, spent, sample=len(drawn.frame))
+        size = len(drawn.frame)
+        return Choice(stated, policy, rows, both, most, spent, size, trial.strictest)
 
 
 def _drawn(original: Original, plan: Plan, terms: PlanSearch) -> Original | None:
@@ -359,6 +368,8 @@ class _Trial:
     sampled: bool = False
     """Whether the rows are a sample of the table."""
     tried: list[TriedPlan] = field(default_factory=list)
+    strictest: str = ""
+    _is_striding: bool = field(default=False, init=False)
     _seen: set[str] = field(default_factory=set, init=False)
     _judgements: int = field(default=0, init=False)
     _releases: dict[str, _Made] = field(default_factory=dict, init=False)
@@ -378,11 +389,55 @@ class _Trial:
                 if share > float(usual):
                     self._try(one.change.and_also(PlanChange({"suppression_limit": share})))
 
-    def mend(self) -> None:
-        """Look at whole policies, the least loss first; then follow what is unmet."""
+    def look(self) -> None:
+        """Look at whole policies, the least loss first, until one is met."""
         for one in sorted((t for t in self.tried if not t.problem), key=_order):
             if not self._ruled_out(one) and self._judged(one).meets:
                 break
+
+    def stride(self) -> None:
+        """Where nothing was met, find by bisection how strict a plan has to be, and step back."""
+        if self.has_met or self.is_spent or all(one.problem for one in self.tried):
+            return
+        near, rows = _nearest(self.tried), len(self.original.frame)
+        steps = strides(near.unmet, near.change, self.stated.plan, self._columns(), rows)
+        if not steps:
+            return
+        self._is_striding = True
+        high = next((at for at in (len(steps), len(steps) // 2) if self._meets(steps[at - 1])), 0)
+        if high:
+            low = 0
+            while high - low > 1:
+                middle = (low + high) // 2
+                low, high = (low, middle) if self._meets(steps[middle - 1]) else (middle, high)
+            self._come_back(steps[high - 1], near.change)
+        else:
+            self.strictest = steps[-1].of_plan(parameters_of(self.stated.plan)).text
+        self._is_striding = False
+
+    def _come_back(self, change: PlanChange, near: PlanChange) -> None:
+        """Give columns back one by one, and halve the groups, as long as the policy is met."""
+        for name in reversed(change.without):
+            if name not in near.without:
+                left = tuple(one for one in change.without if one != name)
+                more = replace(change, without=left)
+                change = more if self._meets(more) else change
+        least = near.parameters_upon(parameters_of(self.stated.plan)).get("k", 2)
+        while (k := change.parameters["k"] // 2) >= int(least):
+            smaller = change.and_also(PlanChange({"k": k}))
+            if not self._meets(smaller):
+                break
+            change = smaller
+
+    def _meets(self, change: PlanChange) -> bool:
+        """Whether a plan is tried and meets the policy; cheap counts rule out first."""
+        found = self._try(change)
+        if found is None or found.problem or self._ruled_out(found):
+            return False
+        return self._judged(found).meets
+
+    def mend(self) -> None:
+        """Follow what is unmet."""
         followed: set[str] = set()
         while (best := self._promising(followed)) is not None:
             followed.add(best.change.text)
@@ -425,7 +480,12 @@ class _Trial:
     @property
     def is_spent(self) -> bool:
         """Whether as many plans were tried as may be."""
-        return len(self.tried) >= self.terms.most(met=self.has_met)
+        return len(self.tried) >= self._most
+
+    @property
+    def _most(self) -> int:
+        met = self.has_met and not self._is_striding
+        return self.terms.most(met=met or bool(self.strictest))
 
     @property
     def has_judged_enough(self) -> bool:
@@ -466,7 +526,7 @@ class _Trial:
         if change.text in self._seen or self.is_spent:
             return None
         self._seen.add(change.text)
-        self.progress(f"plan {len(self.tried) + 1}: {change.text}")
+        self.progress(f"plan {len(self.tried) + 1} of at most {self._most}: {change.text}")
         try:
             made = self._made(change)
             if len(self.original.frame) <= _KEPT_ROWS:
@@ -591,7 +651,7 @@ class _Trial:
         prosecutor = risks.get("prosecutor")
         private = publication.private
         known = [one for one in self._rulings(publication.release, record) if _is_of_risk(one)]
-        lost = partial(_with_columns, change=change, plan=self.stated.plan)
+        lost = partial(change.loss_of_all, plan=self.stated.plan)
         loss = record.information_loss
         method = publication.release.method
         minimizes = "objective" in METHODS.fields_of(str(method["name"]))
@@ -614,21 +674,6 @@ class _Made:
     stated: StatedPlan
     publication: Publication
     randomness: Randomness
-
-
-def _with_columns(loss: float | None, change: PlanChange, plan: Plan) -> float | None:
-    """A mean loss of quasi-identifiers, where columns that are left out are lost altogether.
-
-    ``loss`` is over those of the changed plan, to which it may have added some.
-    """
-    if loss is None:
-        return None
-    every = plan.roles.quasi_identifiers
-    every = tuple(dict.fromkeys((*every, *change.grouped)))
-    left = sum(name not in change.without for name in every)
-    gone = len(change.without)
-    others = sum(name not in every for name in change.without)
-    return (loss * left + gone) / max(1, len(every) + others)
 
 
 def _is_of_risk(ruling: Ruling) -> bool:

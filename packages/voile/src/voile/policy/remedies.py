@@ -40,6 +40,7 @@ __all__ = [
     "parameters_of",
     "remedies",
     "remedy_text",
+    "strides",
     "untried_text",
 ]
 
@@ -112,6 +113,18 @@ class PlanChange:
             keep_unique=self._left(roles.keep_unique),
             ranking=self._left(roles.ranking),
         )
+
+    def loss_of_all(self, loss: float | None, plan: Plan) -> float | None:
+        """A mean loss of quasi-identifiers, where columns that are left out are lost altogether.
+
+        ``loss`` is over those of the changed plan, to which it may have added some.
+        """
+        if loss is None:
+            return None
+        every = tuple(dict.fromkeys((*plan.roles.quasi_identifiers, *self.grouped)))
+        left = sum(name not in self.without for name in every)
+        others = sum(name not in every for name in self.without)
+        return (loss * left + len(self.without)) / max(1, len(every) + others)
 
     def _left(self, names: Sequence[str]) -> tuple[str, ...]:
         moved = {*self.without, *self.grouped}
@@ -199,6 +212,44 @@ def changes_for(
                 yield made.and_also(PlanChange(without=(name,)))
     if len(left) > 1 and any(one.kind in _OF_COLUMNS for one in unmet):
         yield made.and_also(PlanChange(without=(left[0],)))
+
+
+def strides(
+    unmet: Sequence[Ruling], made: PlanChange, plan: Plan, columns: Sequence[str], rows: int
+) -> tuple[PlanChange, ...]:
+    """Ever stricter changes, each upon the one before: larger groups of fewer columns.
+
+    Columns go that most unmet criteria name, and of others those with the most different values,
+    as ``columns`` orders them.  The last leaves one quasi-identifier, one sensitive column, or two
+    columns where none is sensitive, in groups of a quarter of all rows at most.  None where the
+    method has no k.
+    """
+    takes, given = _keys_of(plan, made), made.parameters_upon(parameters_of(plan))
+    if "k" not in takes:
+        return ()
+    roles = made.roles_of(plan.roles)
+    named = [name for one in unmet for name in (*one.columns, *one.unhidden)]
+    ordered = sorted((one for one in columns if one not in made.without), key=_fewer(named))
+    secret = sorted(roles.sensitive, key=_fewer(named))
+    going = [*ordered[: -1 if secret else -2], *secret[:-1]]
+    others = [one for one in (*roles.keep, *roles.keep_unique) if one in named]
+    least, most = int(given.get("k", 2)), max(2, min(_MOST_K, rows // 4))
+    found = []
+    for step in range(1, _STRIDES + 1):
+        share = step / _STRIDES
+        k = max(least, round(least * (max(most, least) / least) ** share))
+        gone = (*others, *going[: ceil(share * len(going))])
+        found.append(made.and_also(PlanChange({"k": k}, gone)))
+    return tuple(found)
+
+
+def _fewer(named: Sequence[str]) -> Callable[[str], int]:
+    """Orders columns by how often they are named, the most often first."""
+    return lambda name: -named.count(name)
+
+
+_STRIDES = 8
+"""Steps from a plan to the strictest."""
 
 
 def _is_all_that_is_sensitive(columns: Collection[str], made: PlanChange, plan: Plan) -> bool:
@@ -380,7 +431,13 @@ def untried_text(ruling: Ruling, made: PlanChange, given: Document, tried: Colle
     left = [one for one in changes if one not in tried]
     if left:
         return f"{' or '.join(left)} may help, and was not tried"
-    return f"{' and '.join(changes)}: tried, and not enough"
+    said = f"{' and '.join(changes)}: tried, and not enough"
+    if ruling.is_undecided and ruling.high is not None:
+        said += (
+            "; undecided, since the limit lies within the interval of the figure: more people make "
+            f"it narrower, or a policy of your own with a limit of {ceil(100 * ruling.high) / 100}"
+        )
+    return said
 
 
 UNSEEN = (
