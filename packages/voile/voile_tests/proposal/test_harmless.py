@@ -136,6 +136,24 @@ def test_numbers_that_a_sheet_keeps_as_texts_are_numbers(tmp_path: Path) -> None
     assert (found.role, found.kind) == ("quasi", "number")
 
 
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("P4", ("Mucha", "Bastante", "Regular", "Poca", "Ninguna")),
+        ("V7", ("Erittäin hyvä", "Melko hyvä", "Kohtalainen", "Melko huono")),
+        ("Bolsa Família", ("Sim", "Não")),
+        ("Série", ("6º ano", "7º ano", "8º ano", "9º ano", "1ª série EM")),
+        ("wgt", ("104", "151", "165", "188", "196", "119")),
+    ],
+)
+def test_answers_that_many_share_are_published(
+    name: str, values: tuple[str, ...], tmp_path: Path
+) -> None:
+    """Scales of opinions, yes and no, school years and body weights, whatever their names are."""
+    found = _proposal(tmp_path, name, [value for value in values for _ in range(60)])
+    assert (found.role in {"quasi", "sensitive"}, found.question) == (True, None)
+
+
 @pytest.mark.parametrize("name", ["hhweight", "wt", "V10 Gewicht", "poids redressement"])
 def test_a_weight_of_the_survey_is_no_fact_about_a_person(name: str, tmp_path: Path) -> None:
     """Fine decimals tell it from what a body weighs; it weighs rows, and is left out."""
