@@ -347,6 +347,13 @@ def test_each_identifier_is_found_where_it_was_planted(tmp_path: Path, letter: s
     assert not any(cell in one["why"] for cell in cells[:1] for one in verdict["rulings"])
 
 
+def test_answers_yes_and_no_are_no_names(tmp_path: Path) -> None:
+    """Whatever words the name of the column shares with those of columns of names."""
+    _release_of(tmp_path, pl.DataFrame({"Bolsa Família": ["Sim", "Não"] * 20, "age": [30] * 40}))
+    _, verdict = _told(tmp_path / "r", policy(tmp_path, 'kind = "identifiers"'))
+    assert [one["asks"][1] for one in verdict["rulings"] if not one["passed"]] == []
+
+
 @pytest.mark.parametrize(
     "column",
     [

@@ -432,6 +432,8 @@ def _found(category: _Category, column: _Cells) -> Iterator[str]:
     """What of a category a column shows, a clause each; one at most."""
     if column.name == GROUP or not column.texts:
         return
+    if category.letter == "A" and column.look.is_flag():
+        return  # "Bolsa Família": yes, no
     if category.has_name(column.words):
         yield f"column {column.name!r} has the name of it"
         return
