@@ -12,7 +12,9 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Any, Self, get_args
 
@@ -21,7 +23,7 @@ from voile.policy.remedies import least_k
 from voile.policy.stated import StatedPolicy
 from voile.policy.templates import template_names
 from voile.proposal.editing import ONE_COLUMN_ROLES, ROLE_LISTS
-from voile.publish.publisher import Capabilities
+from voile.publish.publisher import Capabilities, Parameter
 from voile.publish.registry import METHODS, publisher_for, read_plan
 from voile.schema.hierarchy.declared import HIERARCHY_KEYS
 from voile.schema.names import Kind
@@ -46,6 +48,7 @@ __all__ = [
     "file_of_plan",
     "keep_policy",
     "levels_told",
+    "own_values",
     "plan_of",
     "policies",
     "policy_of",
@@ -55,6 +58,7 @@ __all__ = [
     "require_policy",
     "series_gone_on",
     "steps_of",
+    "usual_values",
     "without_step",
 ]
 
@@ -480,3 +484,34 @@ def require_policy(project: Project, named: str) -> None:
     if named not in {one.named for one in policies(project)}:
         msg = "there is no such policy in the folder that Studio was started in"
         raise InputError(msg)
+
+
+def usual_values(
+    parameter: Parameter, policy: PolicyChoice | None, own: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """The values that are ticked where nothing was tried: the plan's, ``own``, and usual ones.
+
+    Of k those that the policy allows.
+    """
+    least = policy.least_k if policy and parameter.name == "k" else 1
+    if least > 1:
+        above = (value for value in parameter.offered if int(value) > least)
+        usual = (str(least), *islice(above, len(parameter.tried) - 1))
+    else:
+        usual = parameter.tried
+    return tuple(dict.fromkeys((*(one for one in own if _is_allowed(one, least)), *usual)))
+
+
+def _is_allowed(value: str, least: int) -> bool:
+    """Whether a value is no k below the least that a policy allows."""
+    return least <= 1 or not value.isdigit() or int(value) >= least
+
+
+def own_values(project: Project) -> dict[str, dict[str, list[str]]]:
+    """The values of the plan's method, by its name; a switch, a table and a list are none."""
+    plan = plan_of(project.plan)
+    if plan is None or plan.method is None:
+        return {}
+    stated = plan.method.parameters.items()
+    numbers = {k: [str(v)] for k, v in stated if isinstance(v, int | float | Decimal | str)}
+    return {plan.method.name: numbers}

@@ -210,6 +210,10 @@ _TABLES = {
     "[budget]": "the budget",
     "[[steps]]": "the steps",
     "[columns]": "the columns on Plan",
+    "suppression_limit": "the share of rows that may be left out",
+    "accept_questions": "accepting open questions",
+    "voile choose": "“Find the least change that meets this policy”",
+    "voile recount": "the check of a release",
 }
 
 

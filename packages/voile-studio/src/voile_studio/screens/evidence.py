@@ -19,7 +19,7 @@ from fastapi.responses import Response
 
 from voile.policy.checking import VERDICT, Verdict, narrowly_met
 from voile.policy.ruling import ASSUMPTIONS, CONFIRMED, tally_of
-from voile.policy.stated import StatedPolicy
+from voile.policy.stated import Policy, StatedPolicy
 from voile.report.words import column_losses, lost_shares, reidentified
 from voile.study.documents import read_record
 from voile.study.record import AttackDocument, StudyRecord, rates_of
@@ -286,10 +286,11 @@ def _judged(
     otherwise = {one.says: one.contradiction for one in statements if not one.is_settled}
     settled = {one.says for one in statements if one.is_settled}
     left = [one for one in failed if one["asks"] not in settled]
-    search = search_of(project, folder)
+    search, stated = search_of(project, folder), _policy_in(verdict)
     return {
         "verdict": verdict,
-        "audience": _audience(verdict),
+        "audience": stated.audience if stated else "",
+        "legal_questions": stated.legal_questions if stated else (),
         "check": project.jobs.latest(f"check-{folder.name}"),
         "missed": missed,
         "waiting": waiting,
@@ -361,12 +362,12 @@ def _narrow(folder: Path) -> tuple[str, ...]:
         return ()
 
 
-def _audience(verdict: Document) -> str:
-    """The recipient that the policy of a verdict supposes; empty where it names none."""
+def _policy_in(verdict: Document) -> Policy | None:
+    """The policy of a verdict; None where its text cannot be read."""
     try:
-        return StatedPolicy.of_text(str(verdict.get("text", "")), "the policy").policy.audience
+        return StatedPolicy.of_text(str(verdict.get("text", "")), "the policy").policy
     except InputError:
-        return ""
+        return None
 
 
 def _signatures(folder: Path) -> list[Document]:

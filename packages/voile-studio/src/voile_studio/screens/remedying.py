@@ -74,6 +74,8 @@ class _PolicySearch:
     """The one that comes nearest; None where that is not told."""
     obstacles: Sequence[str]
     """The criteria that the nearest plan misses, where none meets the policy."""
+    remedies: Mapping[str, str] = field(default_factory=dict)
+    """What may help of each of those criteria."""
     levels: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """The levels of each column, in words."""
     outdated: bool = False
@@ -125,7 +127,8 @@ def _search_by(job: Job, path: Path) -> _PolicySearch:
     )
     obstacles = dict.fromkeys(said.get("in_the_way") or ())
     nearest = next((one for one in plans if one["change"] == said.get("nearest")), None)
-    return _PolicySearch(job, plans, found, nearest, tuple(obstacles), levels_of(text))
+    remedies = {one["asks"]: one["remedy"] for one in said.get("remedies") or ()}
+    return _PolicySearch(job, plans, found, nearest, tuple(obstacles), remedies, levels_of(text))
 
 
 def tip_of(search: _PolicySearch | None, asks: str) -> str:

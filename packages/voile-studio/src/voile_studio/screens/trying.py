@@ -10,7 +10,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import islice, pairwise
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,11 +18,18 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
 from voile.proposal.editing import with_method
-from voile.publish.publisher import MethodCard, Parameter
+from voile.publish.publisher import MethodCard
 from voile.publish.registry import METHODS, publisher_of
 from voile.release.folder import verified_files
 from voile.report.grid import risk_title
-from voile.report.words import NEARLY_LOST, SETS, columns_gone, lost_shares, reidentified
+from voile.report.words import (
+    NEARLY_LOST,
+    SETS,
+    columns_gone,
+    lost_shares,
+    reidentified,
+    without_objective,
+)
 from voile.schema.plan import Method, open_questions
 from voile.study.documents import read_comparison
 from voile.study.frontier import PROSECUTOR, WORST_PERSON, by_risk, known_risks
@@ -44,11 +51,12 @@ from voile_studio.pictures import (
     size_classes,
 )
 from voile_studio.planning import (
-    PolicyChoice,
     column_lines,
+    own_values,
     plan_of,
     policy_of,
     problem_in,
+    usual_values,
 )
 from voile_studio.project import Project
 from voile_studio.screens.data import columns_of, found_in, refused_persons
@@ -280,8 +288,9 @@ def _page(project: Project, risk: str) -> Json:
         "risks": {name: told for each in done for name, told in _risks_of(each).items()},
         "risk": next((each.risk for each in done), ""),
         "cards": method_cards(),
-        "usual_values": _usual_values,
+        "usual_values": usual_values,
         "before": _chosen_before(project),
+        "own_values": own_values(project),
         "of_series": _kept_in_series(project),
         "widths": _widths(project),
         "published": _published(project),
@@ -423,15 +432,6 @@ def _refuse_values(card: MethodCard, grid: Json) -> None:
             except PlanError as error:
                 msg = f"{label} = {value} is not tried: {without_toml(str(error))}"
                 raise InputError(msg) from None
-
-
-def _usual_values(parameter: Parameter, policy: PolicyChoice | None) -> tuple[str, ...]:
-    """The values that are ticked where nobody says others: of k those that the policy allows."""
-    least = policy.least_k if policy and parameter.name == "k" else 1
-    if least <= 1:
-        return parameter.tried
-    above = (value for value in parameter.offered if int(value) > least)
-    return (str(least), *islice(above, len(parameter.tried) - 1))
 
 
 def _kept_in_series(project: Project) -> dict[str, list[str]]:
@@ -657,6 +657,7 @@ def _point_page(project: Project, attempt: str, index: int, point: Point) -> Jso
         "utility": record.utility,
         "guarantee": record.release["guarantee"],
         "publication": record.publication,
+        "without_objective": without_objective,
         "pairs": [pair_of(one) for one in record.distributions if one.labels],
         "shown": shown_columns(record, before, after),
         "grouped": groups.get("column"),

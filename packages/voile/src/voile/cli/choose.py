@@ -271,5 +271,9 @@ def _plan_document(tried: TriedPlan) -> dict[str, object]:
         "judged": tried.rulings is not None,
         "sampled": tried.sampled,
         "unmet": [one.asks for one in tried.unmet],
+        "missed": [
+            {"asks": one.asks, "found": " ".join(filter(None, (one.figure, one.why)))}
+            for one in tried.unmet
+        ],
         "narrow": [*policy_checking.narrowly_met(tried.rulings or ())] if tried.meets else [],
     }

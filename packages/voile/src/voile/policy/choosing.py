@@ -71,6 +71,7 @@ from voile.policy.remedies import (
     changes_for,
     ladder,
     least_k,
+    mildest,
     parameters_of,
     strides,
     untried_text,
@@ -299,18 +300,15 @@ class Choice:
         whole = _Trial(stated, policy, original, terms, progress)
         drawn = _drawn(original, stated.plan, terms)
         trial = whole if drawn is None else replace(whole, original=drawn, sampled=True, tried=[])
-        trial.climb()
-        trial.look()
-        trial.stride()
-        trial.mend()
+        trial.search()
         spent = not trial.has_met and (trial.is_spent or trial.has_judged_enough)
         tried, rows, most = tuple(trial.tried), len(original.frame), terms.most(met=False)
-        if drawn is None:
-            return Choice(stated, policy, rows, tried, most, spent, strictest=trial.strictest)
-        whole.confirm(tried)
-        both = (*tried, *whole.tried)
-        size = len(drawn.frame)
-        return Choice(stated, policy, rows, both, most, spent, size, trial.strictest)
+        strictest = "" if trial.has_met else trial.strictest
+        size = None if drawn is None else len(drawn.frame)
+        if drawn is not None:
+            whole.confirm(tried)
+            tried = (*tried, *whole.tried)
+        return Choice(stated, policy, rows, tried, most, spent, size, strictest)
 
 
 def _drawn(original: Original, plan: Plan, terms: PlanSearch) -> Original | None:
@@ -370,9 +368,22 @@ class _Trial:
     tried: list[TriedPlan] = field(default_factory=list)
     strictest: str = ""
     _is_striding: bool = field(default=False, init=False)
+    _in_vain: Collection[str] = field(default=(), init=False)
+    """Strides that fail: what is stricter still is no way to go on."""
     _seen: set[str] = field(default_factory=set, init=False)
     _judgements: int = field(default=0, init=False)
     _releases: dict[str, _Made] = field(default_factory=dict, init=False)
+
+    def search(self) -> None:
+        """Try plans until the effort is at its end; an interruption keeps those that were tried."""
+        try:
+            self.climb()
+            self.look()
+            self.stride()
+            self.mend()
+        except KeyboardInterrupt:
+            if not self.tried:
+                raise
 
     def climb(self) -> None:
         """Try the ladder; of rows that may be left out only where risk alone rules nothing out."""
@@ -399,20 +410,17 @@ class _Trial:
         """Where nothing was met, find by bisection how strict a plan has to be, and step back."""
         if self.has_met or self.is_spent or all(one.problem for one in self.tried):
             return
-        near, rows = _nearest(self.tried), len(self.original.frame)
-        steps = strides(near.unmet, near.change, self.stated.plan, self._columns(), rows)
+        near, unit, frame = _nearest(self.tried), self.stated.plan.roles.unit, self.original.frame
+        units = len(frame) if unit is None else int(frame[unit].n_unique())
+        steps = strides(near.unmet, near.change, self.stated.plan, self._columns(), units)
         if not steps:
             return
-        self._is_striding = True
-        high = next((at for at in (len(steps), len(steps) // 2) if self._meets(steps[at - 1])), 0)
-        if high:
-            low = 0
-            while high - low > 1:
-                middle = (low + high) // 2
-                low, high = (low, middle) if self._meets(steps[middle - 1]) else (middle, high)
-            self._come_back(steps[high - 1], near.change)
+        self._is_striding, before = True, len(self.tried)
+        if (mild := mildest(steps, self._meets)) is not None:
+            self._come_back(mild, near.change)
         else:
             self.strictest = steps[-1].of_plan(parameters_of(self.stated.plan)).text
+            self._in_vain = {one.change.text for one in self.tried[before:]}
         self._is_striding = False
 
     def _come_back(self, change: PlanChange, near: PlanChange) -> None:
@@ -466,7 +474,7 @@ class _Trial:
             for one in self.tried
             if self._may_be_better(one)
             and not one.meets
-            and one.change.text not in followed
+            and one.change.text not in {*followed, *self._in_vain}
             and not self._is_hopeless(one)
             and not one.shows_nothing
         ]
@@ -560,7 +568,7 @@ class _Trial:
         made = self._releases.pop(tried.change.text, None) or self._made(tried.change)
         for draw in range(self._draws):
             record = self._record(made, self._instruments(full=True), draw)
-            rulings = self._rulings(made.publication.release, record)
+            rulings = rulings_unwritten(made.publication.release, record, self.policy)
             unmet = tuple(one for one in rulings if not one.passed)
             if unmet:
                 break
@@ -637,20 +645,14 @@ class _Trial:
         count = partial(risks_of_rehearsal, only=frozenset(risks)) if risks else None
         return Instruments(every.attacks, chosen, lambda _: (), count)
 
-    def _rulings(self, release: Release, record: StudyRecord) -> tuple[Ruling, ...]:
-        return rulings_unwritten(release, record, self.policy)
-
     def _counted(
         self, change: PlanChange, publication: Publication, record: StudyRecord
     ) -> TriedPlan:
-        risks = {
-            document["attack"]: rates
-            for document in record.attacks
-            if (rates := rates_of(document)) is not None
-        }
-        prosecutor = risks.get("prosecutor")
+        counted = (rates_of(one) for one in record.attacks if one["attack"] == "prosecutor")
+        prosecutor = next(counted, None)
         private = publication.private
-        known = [one for one in self._rulings(publication.release, record) if _is_of_risk(one)]
+        ruled = rulings_unwritten(publication.release, record, self.policy)
+        known = [one for one in ruled if _is_of_risk(one)]
         lost = partial(change.loss_of_all, plan=self.stated.plan)
         loss = record.information_loss
         method = publication.release.method

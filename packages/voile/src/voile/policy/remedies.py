@@ -37,6 +37,7 @@ __all__ = [
     "is_unseen",
     "ladder",
     "least_k",
+    "mildest",
     "parameters_of",
     "remedies",
     "remedy_text",
@@ -215,13 +216,13 @@ def changes_for(
 
 
 def strides(
-    unmet: Sequence[Ruling], made: PlanChange, plan: Plan, columns: Sequence[str], rows: int
+    unmet: Sequence[Ruling], made: PlanChange, plan: Plan, columns: Sequence[str], persons: int
 ) -> tuple[PlanChange, ...]:
     """Ever stricter changes, each upon the one before: larger groups of fewer columns.
 
     Columns go that most unmet criteria name, and of others those with the most different values,
     as ``columns`` orders them.  The last leaves one quasi-identifier, one sensitive column, or two
-    columns where none is sensitive, in groups of a quarter of all rows at most.  None where the
+    columns where none is sensitive, in groups of a quarter of all persons at most.  None where the
     method has no k.
     """
     takes, given = _keys_of(plan, made), made.parameters_upon(parameters_of(plan))
@@ -233,7 +234,7 @@ def strides(
     secret = sorted(roles.sensitive, key=_fewer(named))
     going = [*ordered[: -1 if secret else -2], *secret[:-1]]
     others = [one for one in (*roles.keep, *roles.keep_unique) if one in named]
-    least, most = int(given.get("k", 2)), max(2, min(_MOST_K, rows // 4))
+    least, most = int(given.get("k", 2)), max(2, min(_MOST_K, persons // 4))
     found = []
     for step in range(1, _STRIDES + 1):
         share = step / _STRIDES
@@ -241,6 +242,19 @@ def strides(
         gone = (*others, *going[: ceil(share * len(going))])
         found.append(made.and_also(PlanChange({"k": k}, gone)))
     return tuple(found)
+
+
+def mildest(steps: Sequence[PlanChange], meets: Callable[[PlanChange], bool]) -> PlanChange | None:
+    """The mildest of ever stricter changes that meets, by bisection between those that were tried.
+
+    None where neither the last nor the one in the middle meets.
+    """
+    low, middle = 0, len(steps) // 2
+    high = next((at for at in (len(steps), middle) if at and meets(steps[at - 1])), 0)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if meets(steps[middle - 1]) else (middle, high)
+    return steps[high - 1] if high else None
 
 
 def _fewer(named: Sequence[str]) -> Callable[[str], int]:

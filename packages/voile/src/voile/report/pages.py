@@ -63,6 +63,7 @@ from voile.report.words import (
     shown_as,
     spoken,
     value_text,
+    without_objective,
 )
 from voile.study.record import Distribution, Point, StudyComparison, StudyRecord
 from voile.study.verdict import limits_of
@@ -360,10 +361,12 @@ def _published(record: StudyRecord) -> Iterator[tuple[str, Any]]:
     ):
         if rows:
             yield name, rows
-    if publication["objective"] is not None:
+    if record.information_loss is not None:
+        yield "information loss", percent(record.information_loss)
+    elif publication["objective"] is not None:
         yield "objective", publication["objective"]
-    if publication["summary"]:
-        yield "in short", publication["summary"]
+    if summary := without_objective(publication["summary"]):
+        yield "in short", summary
     yield SEEDLESS, PUBLISHABLE[release["publishable"]]
     yield "release", release["release_id"]
 

@@ -65,6 +65,7 @@ __all__ = [
     "times",
     "value_text",
     "width_of",
+    "without_objective",
 ]
 
 
@@ -521,6 +522,14 @@ def remainder(share: float) -> str:
     "nothing", or "almost nothing" from ``NEARLY_LOST`` on; empty where more is left.
     """
     return "nothing" if share >= _WHOLLY else "almost nothing" if share >= NEARLY_LOST else ""
+
+
+def without_objective(summary: str) -> str:
+    """What came of a publication without the loss that its method minimised.
+
+    That is another figure than the information loss, which stands beside it.
+    """
+    return summary.partition(", loss (objective of the method)")[0]
 
 
 def columns_gone(record: StudyRecord) -> Mapping[str, str]:

@@ -44,9 +44,10 @@ _GAIN = "gain"
 PROSECUTOR = "prosecutor"
 """The mean probability that a person who is known to be there is told from the others."""
 
+_JOURNALIST = "journalist"
 WORST_PERSON = "worst-person"
-"""The largest probability with which the prosecutor finds a person: what thresholds of practice
-are about (``study.verdict``)."""
+"""The largest probability with which the prosecutor or the journalist finds a person: what
+thresholds of practice are about (``study.verdict``)."""
 
 _USUAL = ("trip-arrival", "trip-displacement", "pair-total-variation")
 """Which of several measures is taken unless one is asked for, the first first: those of trips for
@@ -101,7 +102,8 @@ def _risk_of(record: StudyRecord, risk: str) -> FrontierRisk | None:
     "worst": the largest success rate of all attacks.  "gain": of all attacks, the largest share of
     what guessing leaves open that the attack finds, (success - baseline) / (1 - baseline), which
     puts attacks on truths that are easy to guess and those on others on one scale; at least 0.
-    "worst-person": the largest probability of a target of the prosecutor, counted on all.
+    "worst-person": the largest probability of a target of the prosecutor or of the journalist,
+    counted on all.
     Otherwise the success rate of the attack of that name.
     """
     if risk == WORST_PERSON:
@@ -123,12 +125,20 @@ def _risk_of(record: StudyRecord, risk: str) -> FrontierRisk | None:
 
 
 def _worst_person(record: StudyRecord) -> FrontierRisk | None:
-    """None where only some persons were tried: another may be found more surely."""
-    attacks = (attack for attack in record.attacks if attack["attack"] == PROSECUTOR)
-    rates = next((rates_of(attack) for attack in attacks), None)
-    if rates is None or rates.worst is None or not rates.exact:
+    """The greater of the prosecutor's and the journalist's; None where the first is not counted.
+
+    None, too, where only some persons were tried: another may be found more surely.
+    """
+    found = {
+        one["attack"]: rates_of(one)
+        for one in record.attacks
+        if one["attack"] in (PROSECUTOR, _JOURNALIST)
+    }
+    worst = [rates.worst if rates and rates.exact else None for rates in found.values()]
+    counted = [one for one in worst if one is not None]
+    if PROSECUTOR not in found or len(counted) < len(worst):
         return None
-    return FrontierRisk.exactly(rates.worst)
+    return FrontierRisk.exactly(max(counted))
 
 
 def usual_risk(records: Sequence[StudyRecord]) -> str:
