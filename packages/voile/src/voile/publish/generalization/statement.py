@@ -49,7 +49,7 @@ from voile.release.history import SeriesTerms
 from voile.release.release import Guarantee, LeftOpen, PrivateRecord, Release
 from voile.schema.persons import others_told, units_told
 from voile.schema.plan import Plan
-from voile.schema.roles import Protected, Roles
+from voile.schema.roles import Protected
 from voile.table.private import PrivateTable
 from voile_base.errors import InfeasibleError, PlanError
 from voile_base.ondemand import on_demand
@@ -98,10 +98,6 @@ _SENSITIVE = LeftOpen(
     "k-anonymity says nothing about the sensitive values of the rows that share a group: if they "
     "are all alike, everybody learns them"
 )
-_UNCHANGED = LeftOpen(
-    "k-anonymity says nothing about the columns that are published beside the quasi-identifiers: "
-    "if their values are all alike in a group, everybody learns them"
-)
 _DIVERSE = LeftOpen(
     "l counts the sensitive values of a group that are written differently: near values, such as "
     "costs a few cents apart, count as different, and so does a missing value; what the values of "
@@ -114,9 +110,7 @@ _COMMON = LeftOpen(
 _CENT, _FINE = Decimal("0.01"), Decimal("0.0001")
 
 
-def guarantee(
-    k: int, demands: Demands, limit: Decimal, protected: Protected, roles: Roles
-) -> Guarantee:
+def guarantee(k: int, demands: Demands, limit: Decimal, protected: Protected) -> Guarantee:
     """What a release promises; ``limit`` is the largest share of the rows that may be left out."""
     hidden = (
         f"at least {others_told('row', k - 1)}, so that nobody who knows them can tell which of "
@@ -132,13 +126,13 @@ def guarantee(
     claim = claims.KAnonymityClaim(
         k=k, suppression_limit=limit or None, unit=stated_unit(protected), **demands.claims()
     )
-    assumes = _assumptions(demands, roles, protected)
+    assumes = _assumptions(demands, protected)
     if protected != "row":
         assumes = (*assumes, known_rows(protected))
     return Guarantee((claim,), statement, assumes)
 
 
-def _assumptions(demands: Demands, roles: Roles, protected: Protected = "row") -> tuple[str, ...]:
+def _assumptions(demands: Demands, protected: Protected = "row") -> tuple[str, ...]:
     """What a promise of k-anonymous groups takes for granted, whoever is protected.
 
     With k alone, and a row for each person, groups follow from the quasi-identifiers: whoever knows
@@ -148,16 +142,9 @@ def _assumptions(demands: Demands, roles: Roles, protected: Protected = "row") -
     if demands.words or protected != "row":
         assumes = (*assumes[:-1], _BACKWARDS, assumes[-1])
     if not demands.words:
-        return (*assumes, *_open_values(roles))
+        return (*assumes, _SENSITIVE)
     diverse = any(isinstance(one, LDiversity) for one in demands.stated)
     return (*assumes, _DIVERSE if diverse else _COMMON)
-
-
-def _open_values(roles: Roles) -> tuple[LeftOpen, ...]:
-    """What k alone leaves open of the values of a group; nothing where no other is published."""
-    if roles.sensitive:
-        return (_SENSITIVE,)
-    return (_UNCHANGED,) if {*roles.published} - {*roles.quasi_identifiers} else ()
 
 
 def too_few_rows(k: int, units: int, protected: Protected) -> InfeasibleError:
@@ -336,7 +323,7 @@ def series_terms(
     )
 
 
-def lasting_guarantee(k: int, demands: Demands, series: str, roles: Roles) -> Guarantee:
+def lasting_guarantee(k: int, demands: Demands, series: str) -> Guarantee:
     """What a release of a series promises, alone and with all earlier ones."""
     statement = (
         f"{k}-anonymous: every published row shares its published quasi-identifiers with at least "
@@ -347,7 +334,7 @@ def lasting_guarantee(k: int, demands: Demands, series: str, roles: Roles) -> Gu
     )
     claim = KAnonymityClaim(k=k, suppression_limit=Decimal(1), **demands.claims())
     implied = ("no other published data", "nobody reasons backwards")
-    unasked = [one for one in _assumptions(demands, roles) if not one.startswith(implied)]
+    unasked = [one for one in _assumptions(demands) if not one.startswith(implied)]
     return Guarantee(
         (claim,),
         statement,
