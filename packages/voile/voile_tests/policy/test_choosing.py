@@ -320,6 +320,44 @@ def test_the_mildest_stride_that_meets_gives_back_what_it_may(
     assert any(one.without == ("age",) for one in kept)
 
 
+def test_an_interruption_keeps_the_plans_that_were_tried(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever stops a search has its findings so far; before the first plan there are none."""
+    usual = choosing._Trial._try
+
+    def stopped(trial: choosing._Trial, change: PlanChange) -> TriedPlan | None:
+        if len(trial.tried) == least:
+            raise KeyboardInterrupt
+        return usual(trial, change)
+
+    monkeypatch.setattr(choosing._Trial, "_try", stopped)
+    asked = (_people(6), _plan(tmp_path), _policy(_worst(0.001)), PlanSearch(seed=1))
+    least = 2
+    assert len(Choice.of_policy(*asked).tried) == 2
+    least = 0
+    with pytest.raises(KeyboardInterrupt):
+        Choice.of_policy(*asked)
+
+
+def test_the_strictest_plan_counts_persons_and_not_their_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Groups of a quarter of all persons, each of whom has three rows, are its largest."""
+    frame = _people(6, 60)
+    frame = pl.concat([frame.with_columns(who=pl.Series(range(60)))] * 3)
+    asked: list[int] = []
+
+    def strides_of(*given: object) -> tuple[PlanChange, ...]:
+        asked.append(int(str(given[-1])))
+        return ()
+
+    monkeypatch.setattr(choosing, "strides", strides_of)
+    plan = _plan(tmp_path, PLAN.replace("[roles]", '[roles]\nperson = "who"'))
+    Choice.of_policy(frame, plan, _policy(_worst(0.001)), PlanSearch(effort=12, seed=1))
+    assert asked == [60]
+
+
 def test_a_limit_within_the_interval_of_an_attack_has_its_remedy() -> None:
     """Where larger groups were tried, people or another limit decide."""
     asks = "the attack membership finds at most 0.2 above guessing"

@@ -79,7 +79,7 @@ from voile.policy.remedies import (
 from voile.policy.ruling import Ruling
 from voile.policy.stated import StatedPolicy
 from voile.publish.registry import METHODS
-from voile.release.release import Publication, Release
+from voile.release.release import Publication
 from voile.schema.plan import Plan
 from voile.schema.roles import Roles
 from voile.study.evidence import EvidenceTerms, Instruments, gather
@@ -387,9 +387,7 @@ class _Trial:
 
     def climb(self) -> None:
         """Try the ladder; of rows that may be left out only where risk alone rules nothing out."""
-        first, *rest = ladder(self.stated.plan, self.policy)
-        self._try(first)
-        for change in rest:
+        for change in ladder(self.stated.plan, self.policy):
             self._try(change)
         if "suppression_limit" not in METHODS.fields_of(_method(self.stated.plan)):
             return
