@@ -256,11 +256,13 @@ def test_the_least_change_is_searched_before_anything_is_published(tmp_path: Pat
     page = visitor.get("/p/people/try").text
     assert "Go on to publish it" in page
     assert "Searched around an earlier plan" not in page
-    cells = r'<td>(?:at least )?\d+ not met(?:(?!</tr>).)*value="([^"]+)"'
-    failing = [html.unescape(one) for one in re.findall(cells, page)]
+    cells = r'<summary>(?:at least )?\d+ not met(?:(?!</tr>).)*value="([^"]+)"'
+    failing = [html.unescape(one) for one in re.findall(cells, page, re.DOTALL)]
     visitor.post("/p/people/try/take", plan=next(one for one in failing if "as it is" not in one))
     page = visitor.get("/p/people/try").text
-    assert "It does not meet the policy, and misses: " in page
+    assert "It does not meet the policy. What it misses:" in page
+    assert "</strong> Asked: " in page
+    assert ". Measured: " in page
     assert 'class="button quiet" href="/p/people/sign"' in page
 
 
