@@ -125,20 +125,20 @@ def _risk_of(record: StudyRecord, risk: str) -> FrontierRisk | None:
 
 
 def _worst_person(record: StudyRecord) -> FrontierRisk | None:
-    """The greater of the prosecutor's and the journalist's; None where the first is not counted.
+    """The greater of the prosecutor's and the journalist's, where that is counted on all, too.
 
-    None, too, where only some persons were tried: another may be found more surely.
+    None where the prosecutor tried only some persons: another may be found more surely.
     """
-    found = {
-        one["attack"]: rates_of(one)
+    counted = {
+        one["attack"]: rates.worst
         for one in record.attacks
         if one["attack"] in (PROSECUTOR, _JOURNALIST)
+        and (rates := rates_of(one)) is not None
+        and rates.exact
     }
-    worst = [rates.worst if rates and rates.exact else None for rates in found.values()]
-    counted = [one for one in worst if one is not None]
-    if PROSECUTOR not in found or len(counted) < len(worst):
+    if counted.get(PROSECUTOR) is None:
         return None
-    return FrontierRisk.exactly(max(counted))
+    return FrontierRisk.exactly(max(one for one in counted.values() if one is not None))
 
 
 def usual_risk(records: Sequence[StudyRecord]) -> str:
