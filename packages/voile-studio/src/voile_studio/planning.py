@@ -507,11 +507,10 @@ def _is_allowed(value: str, least: int) -> bool:
     return least <= 1 or not value.isdigit() or int(value) >= least
 
 
-def own_values(project: Project) -> dict[str, dict[str, list[str]]]:
-    """The values of the plan's method, by its name; a switch, a table and a list are none."""
+def own_values(project: Project) -> dict[str, list[str]]:
+    """The values of the plan's method, by parameter; a switch, a table and a list are none."""
     plan = plan_of(project.plan)
     if plan is None or plan.method is None:
         return {}
     stated = plan.method.parameters.items()
-    numbers = {k: [str(v)] for k, v in stated if isinstance(v, int | float | Decimal | str)}
-    return {plan.method.name: numbers}
+    return {k: [str(v)] for k, v in stated if isinstance(v, int | float | Decimal | str)}
