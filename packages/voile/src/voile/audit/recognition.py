@@ -286,18 +286,15 @@ def _column(
 
 def _two_columns(released: pl.DataFrame, name: str, ends: tuple[str, str]) -> Recognised:
     of = tuple(f"{name}{end}" for end in ends)
-    if all(released[one].null_count() == len(released) for one in of):
-        why = "both ends of its intervals are missing in all rows."
-        return Recognised(name, "withheld", why, Withheld(), (), of)
+    if all(_is_empty(released[one]) for one in of):
+        return Recognised(name, "withheld", "both its ends are empty.", Withheld(), (), of)
     numbers = [floats_of(released[one]) for one in of]
     if any(np.isnan(side).all() for side in numbers):
         msg = f"column {of[0]!r} of the released file and {of[1]!r} should be the ends of intervals"
         raise TableError(f"{msg}, and one of them holds no numbers")
-    low, high = (
-        pl.Series(f"{name}{e}", s) for e, s in zip((".low", ".high"), numbers, strict=True)
-    )
+    sides = (pl.Series(f"{name}{e}", s) for e, s in zip((".low", ".high"), numbers, strict=True))
     why = f"two columns show its ends: {of[0]} and {of[1]}."
-    columns = tuple(side.fill_nan(None) for side in (low, high))
+    columns = tuple(side.fill_nan(None) for side in sides)
     return Recognised(name, "interval", why, Interval(level="differs"), columns, of)
 
 

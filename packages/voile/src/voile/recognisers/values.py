@@ -200,8 +200,8 @@ class ColumnLook:
     def is_flag(self) -> bool:
         """Whether a column says yes or no."""
         letters = self.distinct == 2 and all(len(text) == 1 for text in self.filled)
-        plain = {text.casefold().removesuffix(".0") for text in self.filled}
-        known = self.distinct <= 3 and plain <= _flags()
+        plain = (text.casefold().removesuffix(".0") for text in self.filled)
+        known = self.distinct <= 3 and _flags().issuperset(plain)
         shared = letters and self.type == "text" and self.is_shared()
         return self.type == "boolean" or known or shared
 
@@ -221,8 +221,8 @@ def _flags() -> frozenset[str]:
 
 _TITLE = pattern_on_demand(
     r"(?i)^(?:dr|prof|mr|mrs|ms|miss|herr|frau|fr|hr|sr|sra|srta|mme|mlle|m|dott|dottssa|sig|dhr|"
-    r"mevr|mw|pan|pani|ing|mag|judge|sir|lady|don|padre|pfarrer|pastor|rev|abbé|ks)"
-    r"\.? (?:[a-z]+\. )*\w"
+    r"mevr|mw|pan|pani|ing|mag|judge|sir|lady|don|padre|pfarrer|"
+    r"pastor|rev|abbé|ks)\.? (?:[a-z]+\. )*\w"
 )
 _INITIAL = pattern_on_demand(
     r"[^\W\d_]{2,}(?:[ -][^\W\d_]{2,})? [^\W\d_]\."
@@ -674,11 +674,11 @@ def _has_other_axis(look: ColumnLook) -> bool:
 
 def _codes(look: ColumnLook) -> bool:
     """Whether texts are codes of letters and digits, or long numbers, and no ranks: "6º ano"."""
-    if look.type != "text":
-        long = share_of(look.filled, lambda text: len(text) >= 6) > 0.8
-        return long and look.type == "integer"
+    if look.type == "integer":
+        return share_of(look.filled, lambda text: len(text) >= 6) > 0.8
     texts = [text for text in look.filled if text[1:3] not in {"º ", "ª ", ". ", "° "}]
-    return sum(any(map(str.isdigit, text)) for text in texts) > 0.8 * len(look.filled)
+    coded = sum(any(map(str.isdigit, text)) for text in texts)
+    return look.type == "text" and coded > 0.8 * len(look.filled)
 
 
 LOOKS: Mapping[str, Callable[[ColumnLook], bool]] = {
