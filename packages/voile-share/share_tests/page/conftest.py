@@ -51,6 +51,9 @@ class Viewer:
     errors: list[str] = field(default_factory=list)
     """What stands in the console, but for answers that are no success."""
 
+    noon = 3600 * (12 - _EAST)
+    """Noon of a day in the viewer's zone, in seconds, for times given by hand."""
+
     @staticmethod
     def clock(at: float) -> str:
         """The viewer's time of day, as the page writes it."""

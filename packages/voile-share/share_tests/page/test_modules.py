@@ -373,12 +373,14 @@ def test_arrival_is_said_as_people_say_it(
     modules: Viewer, now: int, old: bool, when: str, basis: str
 ) -> None:
     """Between two times; its end alone once its beginning has passed; and that it is late."""
-    times = {"low": modules.clock(1_200), "high": modules.clock(3_300)}
+    noon = modules.noon
+    times = {"low": modules.clock(noon + 1_200), "high": modules.clock(noon + 3_300)}
     body = """
+    const [tours, noon, now, old] = given;
     const { arrivalWords } = await load("showing");
-    return arrivalWords({ low: 1_260, high: 3_280, tours: given[0] }, ...given.slice(1));
+    return arrivalWords({ low: noon + 1_260, high: noon + 3_280, tours }, noon + now, old);
     """
-    said = modules.runs(body, [200, now, old])
+    said = modules.runs(body, [200, noon, now, old])
     assert said["when"] == when.format(**times)
     assert basis.format(**times) in said["basis"]
     assert ("200 tours" in said["basis"]) == (now < 3_000)
