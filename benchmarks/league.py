@@ -24,12 +24,8 @@ from benchmarks.league_files import (
     ENVIRONMENTS,
     FAILED,
     KNOWN,
-    PEERS,
     SENSITIVE,
-    Files,
-    ends,
-    of_peer,
-    of_voile,
+    every_file,
     people,
     reason,
 )
@@ -86,7 +82,7 @@ class Placed:
 def run() -> Measurement:
     """Make and judge all files."""
     original, control = (people(year, ROWS, SEED) for year in ("2019", "2018"))
-    files, left_out = _files(original)
+    files, left_out = every_file(original, SEED)
     cells = {
         name: [drawn(rows, original, SEED + draw) for draw in range(DRAWS)]
         for name, (_, rows) in files.items()
@@ -105,18 +101,6 @@ def run() -> Measurement:
         ]
     league_figure.draw(placed)
     return _measurement(placed, left_out, _sdnist_targets(placed, firsts, theirs))
-
-
-def _files(original: pl.DataFrame) -> tuple[Files, list[str]]:
-    """All files, and peers that made none, with the reason."""
-    files = {**ends(original, SEED), **of_voile(original, SEED)}
-    left_out = []
-    for name in PEERS:
-        try:
-            files[name] = "peer", of_peer(name, original, SEED)
-        except FAILED as error:
-            left_out.append(f"{name} ({reason(error)})")
-    return files, left_out
 
 
 def _measurement(

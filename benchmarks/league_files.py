@@ -27,6 +27,7 @@ __all__ = [
     "SENSITIVE",
     "Files",
     "ends",
+    "every_file",
     "of_peer",
     "of_voile",
     "peers_folder",
@@ -74,6 +75,18 @@ def people(year: str, rows: int, seed: int) -> pl.DataFrame:
         pl.col(COLUMNS).cast(pl.String).replace("N", "-1").cast(pl.Int64)
     )
     return known.sample(rows, seed=seed, shuffle=True)
+
+
+def every_file(original: pl.DataFrame, seed: int) -> tuple[Files, list[str]]:
+    """All files, and peers that made none, with the reason."""
+    files = {**ends(original, seed), **of_voile(original, seed)}
+    left_out = []
+    for name in PEERS:
+        try:
+            files[name] = "peer", of_peer(name, original, seed)
+        except FAILED as error:
+            left_out.append(f"{name} ({reason(error)})")
+    return files, left_out
 
 
 def ends(original: pl.DataFrame, seed: int) -> Files:

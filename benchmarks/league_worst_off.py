@@ -1,16 +1,16 @@
 """The worst-off in releases of one table, beside what these are good for.
 
 SDNist's excerpt of the American Community Survey: some people of 2019 as original, as many others
-of the same year as control.  Voile's methods at several settings, and the two ends, judged by
-``voile.audit`` from the file alone.  Where rows are people's, the worst-off is whose row is found
-most surely by whoever knows the quasi-identifiers; where rows are nobody's, it is told who is in
-the data beyond what the control explains.
+of the same year as control.  Voile's methods at several settings, peers that can be installed (as
+in ``league``), and the two ends, judged by ``voile.audit`` from the file alone.  Where rows are
+people's, the worst-off is whose row is found most surely by whoever knows the quasi-identifiers;
+where rows are nobody's, it is told who is in the data beyond what the control explains.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,7 +20,7 @@ import polars as pl
 
 from benchmarks.league import DRAWS, ROWS, SEED, TARGETS, audited
 from benchmarks.league_figure import draw_panels
-from benchmarks.league_files import COLUMNS, ends, of_voile, people
+from benchmarks.league_files import COLUMNS, ENVIRONMENTS, every_file, people
 from benchmarks.league_scores import drawn, scored
 from benchmarks.record import Measurement, Table, Target
 from voile.audit.record import COPYING, RE_IDENTIFICATION, AuditRecord
@@ -71,7 +71,7 @@ def run() -> Measurement:
     """Make and judge all files, and draw them."""
     every = people("2019", 2 * ROWS, SEED)
     original, control = every[:ROWS], every[ROWS:]
-    files = {**ends(original, SEED), **of_voile(original, SEED)}
+    files, left_out = every_file(original, SEED)
     with TemporaryDirectory() as folder:
         judged = [
             _judged(name, kind, _score(rows, original), record)
@@ -88,7 +88,7 @@ def run() -> Measurement:
         of_nobody: {one.name: one.told for one in judged if not np.isnan(one.told[0])},
     }
     draw_panels("league-worst-off", judged, panels)
-    return _measurement(judged)
+    return _measurement(judged, left_out)
 
 
 def _score(rows: pl.DataFrame, original: pl.DataFrame) -> float:
@@ -112,7 +112,7 @@ def _told(record: AuditRecord) -> Iterator[tuple[float, float, float]]:
             yield beyond["value"], beyond["low"], beyond["high"]
 
 
-def _measurement(judged: list[_Judged]) -> Measurement:
+def _measurement(judged: list[_Judged], left_out: Sequence[str]) -> Measurement:
     by_name = {one.name: one for one in judged}
     copy, independent = by_name["untouched copy"], by_name["independent marginals"]
     alone = [one for one in judged if one.by_plan >= 1]
@@ -129,9 +129,11 @@ def _measurement(judged: list[_Judged]) -> Measurement:
         "in the data at 1 % of mistakes, beyond the control, with its interval, and how many are "
         "beyond doubt; of groups of averages neither is counted; the score is 1000 (1 - mean total "
         f"variation) over all triples of columns, mean of {DRAWS} draws of a value for each cell; "
-        "without peers, which `league` has",
+        f"peers: {', '.join(package for some in ENVIRONMENTS.values() for package in some)}, "
+        "defaults of each",
         answer=f"In {len(alone)} of {len(judged)} files the worst-off is found surely by the "
-        f"quasi-identifiers; in {len(told)} files of rows of nobody people are told beyond chance.",
+        f"quasi-identifiers; in {len(told)} files of rows of nobody people are told beyond chance. "
+        f"Left out: {'; '.join(left_out) or 'none'}.",
         targets=[
             Target("untouched copy, probability", "1", f"{copy.by_plan:.3f}", copy.by_plan == 1),
             Target("independent marginals, persons beyond doubt", "0", f"{independent.persons}",

@@ -118,7 +118,7 @@ from voile.publish.generalization.statement import (
     refuse_parameters_of_series,
     refuse_series,
     series_terms,
-    told_of_suppressed,
+    told_of_solution,
     too_few_rows,
 )
 from voile.publish.publisher import (
@@ -447,7 +447,7 @@ class Generalization(SingleRelease):
             publishable=randomness.publishable,
         )
         check_against_counts(release, problem.criteria, counts, whose)
-        notices = table.notes + told_of_suppressed(solution, table.rows, self.algorithm)
+        notices = table.notes + told_of_solution(solution, counts, table.rows, self.algorithm)
         return Publication(
             release, private_record(table, release, solution, self.objective, notices)
         )

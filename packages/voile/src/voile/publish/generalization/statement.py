@@ -47,10 +47,12 @@ from voile.release import claims
 from voile.release.claims import KAnonymityClaim
 from voile.release.history import SeriesTerms
 from voile.release.release import Guarantee, LeftOpen, PrivateRecord, Release
+from voile.schema.hierarchy.generalized import GeneralizedValues
 from voile.schema.persons import others_told, units_told
 from voile.schema.plan import Plan
 from voile.schema.roles import Protected
 from voile.table.private import PrivateTable
+from voile.table.summaries import CombinationCounts
 from voile_base.errors import InfeasibleError, PlanError
 from voile_base.ondemand import on_demand
 
@@ -77,7 +79,7 @@ __all__ = [
     "refuse_parameters_of_series",
     "refuse_series",
     "series_terms",
-    "told_of_suppressed",
+    "told_of_solution",
     "told_of_withheld",
     "too_few_rows",
 ]
@@ -474,8 +476,13 @@ def _told_of_edges(plan: Plan) -> tuple[str, ...]:
     )
 
 
-def told_of_suppressed(solution: Solution, rows: int, algorithm: str) -> tuple[str, ...]:
-    """What is to be known of rows that were left out, and of a search that ended early."""
+def told_of_solution(
+    solution: Solution, counts: CombinationCounts, rows: int, algorithm: str
+) -> tuple[str, ...]:
+    """What is to be known of rows left out, of cells that say nothing, and of a search cut short.
+
+    In time O(g) for the g combinations that were counted.
+    """
     notices = []
     if solution.suppressed:
         left_out = "1 row was" if solution.suppressed == 1 else f"{solution.suppressed:,} rows were"
@@ -485,7 +492,31 @@ def told_of_suppressed(solution: Solution, rows: int, algorithm: str) -> tuple[s
         )
     if algorithm == "k-optimize" and not solution.proved:
         notices.append("the groups may not be the best ones: the search ended before its proof")
-    return tuple(notices)
+    return (*notices, *_told_of_everything(solution, counts))
+
+
+def _told_of_everything(solution: Solution, counts: CombinationCounts) -> Iterator[str]:
+    kept = solution.group >= 0
+    sizes = np.bincount(solution.group[kept], counts.rows[kept]).astype(np.int64)
+    found = {
+        column.column: int(sizes[_is_everything(values)[column.codes]].sum())
+        for column in solution.columns
+        if (values := column.values) is not None
+    }
+    told = [f"{name!r} in {count:,}" for name, count in found.items() if count]
+    if told:
+        yield (
+            f"nothing is said (by '*', the whole range or an empty cell) of {', '.join(told)} of "
+            f"{int(sizes.sum()):,} rows; steps between in their hierarchies, fewer "
+            "quasi-identifiers or a smaller k show more"
+        )
+
+
+def _is_everything(values: GeneralizedValues) -> NDArray[np.bool_]:
+    """Shape (q,): whether each covers the whole domain; a value that is missing alone does not."""
+    covers = np.asarray(values.share >= 1)
+    covers[: int(values.alone)] = False
+    return covers
 
 
 def _figure(loss: float) -> str:
