@@ -113,8 +113,9 @@ def test_cells_that_say_nothing_are_counted(algorithm: Any, k: int, told: str) -
     )
     notices = [one for one in publication.private.notices if "nothing is said" in one]
     assert notices == [
-        f"nothing is said (by '*', the whole range or an empty cell) of {told} of 18 rows; steps "
-        "between in their hierarchies, fewer quasi-identifiers or a smaller k show more"
+        f"nothing is said of {told} of 18 rows: any value is possible there ('*', the whole range, "
+        "an empty cell); steps between in their hierarchies, fewer quasi-identifiers or a smaller "
+        "k show more"
     ] * bool(told)
 
 

@@ -506,9 +506,9 @@ def _told_of_everything(solution: Solution, counts: CombinationCounts) -> Iterat
     told = [f"{name!r} in {count:,}" for name, count in found.items() if count]
     if told:
         yield (
-            f"nothing is said (by '*', the whole range or an empty cell) of {', '.join(told)} of "
-            f"{int(sizes.sum()):,} rows; steps between in their hierarchies, fewer "
-            "quasi-identifiers or a smaller k show more"
+            f"nothing is said of {', '.join(told)} of {int(sizes.sum()):,} rows: any value is "
+            "possible there ('*', the whole range, an empty cell); steps between in their "
+            "hierarchies, fewer quasi-identifiers or a smaller k show more"
         )
 
 
