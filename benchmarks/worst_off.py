@@ -5,12 +5,12 @@ People are those of the American Community Survey of Massachusetts, 2018 and 201
 families are torn apart alike on all sides. Files hold columns that were drawn by themselves, among
 which something of the original stands, or come from synthesizers that learnt too much.
 
-It takes an hour. The network of a peer is installed into the folder of virtual environments that
-``VOILE_BENCHMARK_LEAGUE`` names, as the league does; without it that line is left out, and said.
-Where ``VOILE_BENCHMARK_KEPT`` names a folder, what was found in each file is
-appended to ``worst_off.jsonl`` there, and a further run of the same commit goes on from it; files
-that a peer made are kept there for any commit. ``VOILE_BENCHMARK_MINUTES`` ends a run between two
-seeds: each has all kinds of files.
+It takes an hour and a half, half an hour of it for networks. The network of a peer is installed
+into the folder of virtual environments that ``VOILE_BENCHMARK_LEAGUE`` names, as the league does;
+without it that line is left out, and said. Where ``VOILE_BENCHMARK_KEPT`` names a folder, what was
+found in each file is appended to ``worst_off.jsonl`` there, and a further run of the same commit
+goes on from it; files that a peer made are kept there for any commit. ``VOILE_BENCHMARK_MINUTES``
+ends a run between two seeds: each has all kinds of files.
 """
 
 from __future__ import annotations
