@@ -20,7 +20,7 @@ import polars as pl
 
 from benchmarks.league import DRAWS, ROWS, SEED, TARGETS, audited
 from benchmarks.league_figure import draw_panels
-from benchmarks.league_files import COLUMNS, ENVIRONMENTS, every_file, people
+from benchmarks.league_files import COLUMNS, ENVIRONMENTS, PEERS, every_file, people
 from benchmarks.league_scores import drawn, scored
 from benchmarks.record import Measurement, Table, Target
 from voile.audit.record import COPYING, RE_IDENTIFICATION, AuditRecord
@@ -30,6 +30,7 @@ __all__ = ["run"]
 
 ONLY = os.environ.get("VOILE_BENCHMARK_FILES", "")
 """Begins the names of the files that are judged; empty: all."""
+_PACKAGES = [one for name in sorted({*PEERS.values()}) for one in ENVIRONMENTS[name]]
 _NOTHING = np.nan, np.nan, np.nan
 
 
@@ -129,8 +130,7 @@ def _measurement(judged: list[_Judged], left_out: Sequence[str]) -> Measurement:
         "in the data at 1 % of mistakes, beyond the control, with its interval, and how many are "
         "beyond doubt; of groups of averages neither is counted; the score is 1000 (1 - mean total "
         f"variation) over all triples of columns, mean of {DRAWS} draws of a value for each cell; "
-        f"peers: {', '.join(package for some in ENVIRONMENTS.values() for package in some)}, "
-        "defaults of each",
+        f"peers: {', '.join(_PACKAGES)}, defaults of each",
         answer=f"In {len(alone)} of {len(judged)} files the worst-off is found surely by the "
         f"quasi-identifiers; in {len(told)} files of rows of nobody people are told beyond chance. "
         f"Left out: {'; '.join(left_out) or 'none'}.",
