@@ -5,6 +5,8 @@ file is of others, it gives away nobody, and every excess over the control is 0.
 the original is copied into columns drawn by themselves, the file is made anew, too.  How the file's
 columns are read was found out once, from people who are not drawn again.  What a rate is about is
 its mean over all repetitions, for each adversary by itself.
+Intervals that end at 0 or 1 cannot miss on that side, and hold in 97.5 % or more: those that do so
+in most repetitions are counted apart.
 Which question copying asks hangs on the people, so that only what it finds beyond the control is
 held against a truth, and only where that is 0.
 
@@ -31,6 +33,7 @@ import time
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -168,12 +171,31 @@ def _of_one(
             yield from _stated(risk, kind)
 
 
-def _held(stated: list[_Stated]) -> tuple[int, int]:
+class _Held(NamedTuple):
+    """Of intervals whose truth is known."""
+
+    held: int
+    tried: int
+    at_border: int
+    """How many end at 0 or 1."""
+
+    @property
+    def share(self) -> float:
+        """How many hold, of 1."""
+        return self.held / self.tried
+
+    @property
+    def is_one_sided(self) -> bool:
+        """Whether most cannot miss on one side."""
+        return 2 * self.at_border > self.tried
+
+
+def _held(stated: list[_Stated]) -> _Held:
     """How many intervals hold their truth, of how many whose truth is known."""
     groups: dict[str, list[_Stated]] = defaultdict(list)
     for one in stated:
         groups[one.about if one.truth is None else ""].append(one)
-    held = tried = 0
+    held = tried = at_border = 0
     for group in groups.values():
         if group[0].truth is None and len(group) < _FEWEST:
             continue
@@ -182,10 +204,11 @@ def _held(stated: list[_Stated]) -> tuple[int, int]:
             truth = mean if one.truth is None else one.truth
             held += int(one.estimate.low - 1e-12 <= truth <= one.estimate.high + 1e-12)
             tried += 1
-    return held, tried
+            at_border += int(one.estimate.low == 0 or one.estimate.high == 1)
+    return _Held(held, tried, at_border)
 
 
-def _measured(only: Collection[str]) -> tuple[Mapping[tuple[str, str, str], tuple[int, int]], int]:
+def _measured(only: Collection[str]) -> tuple[Mapping[tuple[str, str, str], _Held], int]:
     """How many intervals hold, by the table, the file and what the interval is about.
 
     Besides, the fewest repetitions that the time allowed.
@@ -221,12 +244,15 @@ def run() -> Measurement:
 def measured_intervals(only: Collection[str]) -> Measurement:
     """The same of some risks alone."""
     measured, repetitions = _measured(only)
-    counts = {key: each for key, each in measured.items() if each[1] >= _FEWEST}
-    shares = {key: held / tried for key, (held, tried) in counts.items()}
+    counts = {key: each for key, each in measured.items() if each.tried >= _FEWEST}
+    shares = {key: each.share for key, each in counts.items()}
     low = min(shares, key=lambda key: shares[key])
     within = sum(LEAST <= share <= MOST for share in shares.values())
+    wide = [each for each in counts.values() if each.share > MOST]
+    one_sided = sum(each.is_one_sided for each in wide)
     lines = [
-        [*key, f"{held} of {tried}", f"{held / tried:.1%}"] for key, (held, tried) in counts.items()
+        [*key, f"{each.held} of {each.tried}", f"{each.share:.1%}", f"{each.at_border}"]
+        for key, each in counts.items()
     ]
     return Measurement(
         question="Do the intervals of an audit hold as often as they say?",
@@ -243,9 +269,14 @@ def measured_intervals(only: Collection[str]) -> Measurement:
         targets=[
             Target("the least coverage", f"at least {LEAST:.0%}", f"{shares[low]:.1%}",
                    shares[low] >= LEAST),
-            Target("intervals that are not wider than they need be", f"all at most {MOST:.0%}",
-                   f"{sum(share <= MOST for share in shares.values())} of {len(shares)}",
-                   max(shares.values()) <= MOST),
+            Target("intervals that are not wider than they need be",
+                   f"all at most {MOST:.0%}, but for those at 0 or 1",
+                   f"{len(shares) - len(wide)} of {len(shares)}; of the others {one_sided} end at "
+                   "0 or 1 in most repetitions",
+                   len(wide) == one_sided),
         ],
-        tables=[Table("Coverage", ("table", "file", "interval", "held", "share"), lines)],
+        tables=[
+            Table("Coverage", ("table", "file", "interval", "held", "share", "end at 0 or 1"),
+                  lines),
+        ],
     )  # fmt: skip
