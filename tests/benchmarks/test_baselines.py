@@ -2,13 +2,24 @@
 
 import json
 import platform
+import sys
+import types
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks import incremental_speed, naive_baseline, record, seed, static_speed
+from benchmarks import (
+    audit_intervals,
+    incremental_speed,
+    league_side,
+    naive_baseline,
+    record,
+    seed,
+    static_speed,
+)
+from voile.attack.protocol import Estimate
 from voile.models.ke_anonymity import pairwise_breaches
 from voile.publish.ke_anonymity.searches import optimal_blocks
 
@@ -149,3 +160,34 @@ def test_the_environment_names_no_place():
     recorded = " ".join(record.environment().values())
     assert platform.node() not in recorded
     assert str(record.HERE.parent) not in recorded
+
+
+def test_intervals_that_cannot_miss_on_one_side_are_counted():
+    """Coverage counts apart the intervals that end at 0 or 1, and says whether they are most."""
+    ends = [Estimate(0.0, 0.0, 0.02)] * 3 + [Estimate(0.3, 0.2, 0.4)]
+    held = audit_intervals._held(
+        [audit_intervals._Stated("a rate", one, 0.01, "people") for one in ends]
+    )
+    assert (held.held, held.tried, held.at_border) == (3, 4, 3)
+    assert held.is_one_sided
+    assert held.share == 0.75
+
+
+def test_shares_of_a_budget_fit_into_it_when_they_are_added_up_again(monkeypatch):
+    """OpenDP's choice of pairs is given less than its budget, and everything else as it is."""
+    given = {}
+
+    def select(*places, **names):
+        given.update(names, places=places)
+        return "selected"
+
+    module = types.ModuleType("opendp.extras.mbi")
+    module._mst = types.SimpleNamespace(_make_mst_select=select)
+    for name in ("opendp", "opendp.extras"):
+        monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
+    monkeypatch.setitem(sys.modules, "opendp.extras.mbi", module)
+    league_side._select_within_budget()
+    assert module._mst._make_mst_select("domain", d_out=0.5, edges=[]) == "selected"
+    assert given["places"] == ("domain",)
+    assert given["edges"] == []
+    assert 0.49999 < given["d_out"] < 0.5
