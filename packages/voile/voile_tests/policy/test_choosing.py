@@ -10,12 +10,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from voile.policy import choosing
-from voile.policy.choosing import Choice, PlanSearch, TriedPlan
-from voile.policy.paragraph import paragraph_of
+from voile.policy import choosing, trying
+from voile.policy.choosing import Choice, paragraph_of
 from voile.policy.remedies import PlanChange, changes_for, remedy_text, strides, untried_text
 from voile.policy.ruling import Ruling
 from voile.policy.stated import StatedPolicy
+from voile.policy.trying import PlanSearch, TriedPlan
 from voile.schema.plan import Plan, parse_plan
 from voile.study.evidence import gather
 from voile.study.plans import StatedPlan
@@ -111,7 +111,7 @@ def test_a_release_that_was_not_kept_is_made_again(
     """Of large tables none is, and the plan found is the same."""
     call = (_people(1), _plan(tmp_path), _policy(_worst(0.2)), PlanSearch(seed=1))
     whole = Choice.of_policy(*call).found
-    monkeypatch.setattr(choosing, "_KEPT_ROWS", 0)
+    monkeypatch.setattr(trying, "_KEPT_ROWS", 0)
     again = Choice.of_policy(*call).found
     assert whole is not None
     assert again is not None
@@ -251,7 +251,7 @@ def test_a_plan_is_found_that_keeps_limits_of_risks_in_three_draws(
             whole.append(randomness)
         return gather(staged, instruments, terms, randomness)
 
-    monkeypatch.setattr(choosing, "gather", counted)
+    monkeypatch.setattr(trying, "gather", counted)
     risk = 'kind = "risk"\nname = "linkability"\nmost = '
     for most, times in (("1.0", 3), ("0.0", 1)):
         whole.clear()

@@ -13,11 +13,10 @@ import pytest
 
 from voile.audit.record import COPYING, RE_IDENTIFICATION, ROWS_OF_NOBODY, ROWS_OF_PEOPLE
 from voile.policy.checking import _is_narrow, _narrow_text
-from voile.policy.choosing import Choice, TriedPlan, _order, _shares_rulings
+from voile.policy.choosing import Choice, paragraph_of
 from voile.policy.criteria.identifiers import _Cells
 from voile.policy.criteria.measured import AttackRate, PrivacyBudget, Utility
 from voile.policy.criteria.risks import Copies, ReIdentified, ThreeRisks, WorstOff
-from voile.policy.paragraph import paragraph_of
 from voile.policy.remedies import (
     PlanChange,
     changes_for,
@@ -40,6 +39,7 @@ from voile.policy.ruling import (
     with_form,
 )
 from voile.policy.stated import StatedPolicy
+from voile.policy.trying import TriedPlan, _shares_rulings, order_of
 from voile.release.method_claims import DifferentialPrivacy
 from voile.schema.plan import parse_plan
 from voile.table.opening import published_rows
@@ -597,7 +597,7 @@ def test_plans_are_ordered_by_loss_then_by_rows_left_out_then_by_how_much_was_ch
         TriedPlan(PlanChange(), objective=0.2),
         TriedPlan(PlanChange(), left_out=0.0),
     ]
-    assert all(_order(one) < _order(two) for one, two in pairwise(ordered))
+    assert all(order_of(one) < order_of(two) for one, two in pairwise(ordered))
 
 
 def test_a_plan_that_shows_nothing_is_the_nearest_to_no_policy() -> None:

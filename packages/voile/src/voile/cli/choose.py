@@ -17,16 +17,17 @@ from voile_base.values import Json
 if TYPE_CHECKING:
     from voile.policy import checking as policy_checking
     from voile.policy import choosing
-    from voile.policy import paragraph as policy_paragraph
     from voile.policy import stated as policy_stated
-    from voile.policy.choosing import Choice, TriedPlan
+    from voile.policy import trying as policy_trying
+    from voile.policy.choosing import Choice
+    from voile.policy.trying import TriedPlan
     from voile.study import record as study_record
     from voile.study import verdict as study_verdict
 else:
     choosing = on_demand("voile.policy.choosing")
     policy_checking = on_demand("voile.policy.checking")
-    policy_paragraph = on_demand("voile.policy.paragraph")
     policy_stated = on_demand("voile.policy.stated")
+    policy_trying = on_demand("voile.policy.trying")
     study_record = on_demand("voile.study.record")
     study_verdict = on_demand("voile.study.verdict")
 
@@ -92,7 +93,7 @@ def _choose_command(
     them on all rows: only what meets the policy on all rows is found.
     """
     stated = policy_stated.StatedPolicy.read(policy)
-    terms = choosing.PlanSearch(effort, targets, seed, engine, weight, sample)
+    terms = policy_trying.PlanSearch(effort, targets, seed, engine, weight, sample)
     with progress() as stage:
         choice = choosing.Choice.of_policy(source, Path(plan), stated, terms, stage)
     if asked := choice.stated.plan.questions_open:
@@ -155,7 +156,7 @@ def _show(choice: Choice) -> None:
     click.echo("\nThresholds of the worst risk (El Emam and Malin, 2015; EMA/90915/2016):")
     for limit, use in study_verdict.THRESHOLDS.items():
         click.echo(f"  {limit:.2f}  {use}")
-    click.echo(f"\n{policy_paragraph.paragraph_of(choice)}")
+    click.echo(f"\n{choosing.paragraph_of(choice)}")
 
 
 def _row(tried: TriedPlan, choice: Choice, *, population: bool) -> list[object]:
@@ -213,7 +214,7 @@ def _findings(choice: Choice) -> Iterator[str]:
         return
     yield f"The least change that meets {choice.policy.policy.name}: {choice.found.change.text}."
     roles = choice.roles
-    if beyond := policy_paragraph.found_by_others(choice.found, roles.quasi_identifiers):
+    if beyond := choosing.found_by_others(choice.found, roles.quasi_identifiers):
         yield f"It is met for whoever knows the quasi-identifiers alone: {beyond}."
     if not roles.sensitive:
         yield (
@@ -248,7 +249,7 @@ def _document(choice: Choice) -> Json:
         "strictest": choice.strictest or None,
         "remedies": [{"asks": one.asks, "remedy": told} for one, told in choice.in_the_way],
         "plans": [_plan_document(one) for one in choice.tried],
-        "paragraph": policy_paragraph.paragraph_of(choice),
+        "paragraph": choosing.paragraph_of(choice),
     }
 
 

@@ -7,6 +7,6 @@
 - ``ruling``     what a criterion finds, and what a human must make sure of, ticked in a file
 - ``checking``   a policy held against a case: each criterion with its figure, interval and ruling
 - ``remedies``   changes of a plan that may meet a criterion that is not met
-- ``paragraph``  what an ethics board asks for of a plan that was chosen
-- ``choosing``   plans that are tried until one meets a policy with the least loss
+- ``trying``     plans that are tried, and what each protects and loses
+- ``choosing``   a search among them for the least loss that meets a policy, and its reasons
 """
