@@ -10,9 +10,18 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from voile.cli import choose
 from voile.policy import choosing, trying
 from voile.policy.choosing import Choice, paragraph_of
-from voile.policy.remedies import PlanChange, changes_for, remedy_text, strides, untried_text
+from voile.policy.remedies import (
+    PlanChange,
+    changes_for,
+    grouping_all_but_one,
+    mildest,
+    remedy_text,
+    strides,
+    untried_text,
+)
 from voile.policy.ruling import Ruling
 from voile.policy.stated import StatedPolicy
 from voile.policy.trying import PlanSearch, TriedPlan
@@ -311,7 +320,7 @@ def test_the_mildest_stride_that_meets_gives_back_what_it_may(
     monkeypatch.setattr(choosing, "strides", lambda *_: steps)
     monkeypatch.setattr(choosing._Trial, "_meets", judged)
     monkeypatch.setattr(choosing._Trial, "climb", lambda trial: trial._try(PlanChange()))
-    for later in ("look", "mend"):
+    for later in ("_look", "mend"):
         monkeypatch.setattr(choosing._Trial, later, lambda _: None)
     policy = _policy('kind = "privacy-budget"\nepsilon = 1')
     Choice.of_policy(_people(1), _plan(tmp_path), policy, PlanSearch(effort=20, seed=1))
@@ -509,3 +518,99 @@ def test_no_sample_is_drawn_of_a_small_table_or_where_none_is_asked(tmp_path: Pa
         choice = Choice.of_policy(_people(11), _plan(tmp_path), _policy(_worst(0.2)), terms)
         assert choice.sample is None
         assert not any(one.sampled for one in choice.tried)
+
+
+SECRETS = PLAN.replace('sensitive = ["illness"]', 'sensitive = ["illness", "debt", "score"]')
+
+
+def _beyond(name: str, high: float = 1.0) -> Ruling:
+    found = Ruling("risk", "inference finds", passed=False, why="", value=high, low=high)
+    return replace(found, high=high, limit=0.2, side="most", subject="inference", columns=(name,))
+
+
+def test_sensitive_columns_beyond_a_limit_go_before_quasi_identifiers() -> None:
+    """What other sensitive columns of its row tell of one, no larger group hides."""
+    plan = parse_plan(tomllib.loads(SECRETS))
+    unmet = [_beyond("illness"), _beyond("debt")]
+    columns = ("age", "town", "sex", "debt", "score", "illness")
+    found = strides(unmet, PlanChange(), plan, columns, 90)
+    assert found[0].without == ("debt",)
+    assert found[-1].without == ("debt", "age", "town", "score")
+    unhidden = replace(_beyond("x"), subject="singling out", columns=("predicates", "score"))
+    assert strides([unhidden], PlanChange(), plan, columns, 90)[0].without == ("score",)
+
+
+def test_all_sensitive_columns_beyond_a_limit_but_one_become_quasi_identifiers() -> None:
+    """The last, and those within their limits, stay as they are."""
+    unmet = [_beyond("illness"), _beyond("debt")]
+    assert grouping_all_but_one(unmet, ("debt", "score", "illness")).grouped == ("debt",)
+    assert grouping_all_but_one(unmet, ("illness",)).grouped == ()
+
+
+@pytest.mark.parametrize(("least", "most"), [(1, 8), (3, 8), (5, 6), (6, 6), (7, 7)])
+def test_bisection_begins_anew_where_the_strictest_cannot_be_judged(least: int, most: int) -> None:
+    """Nothing is left there to be asked of, and a milder plan may meet the policy all the same."""
+    steps = tuple(PlanChange({"k": k}) for k in range(1, 9))
+    found = mildest(steps, lambda one: least <= one.parameters["k"] <= most)
+    assert found == (None if least == 7 else steps[least - 1])
+
+
+def test_what_is_no_better_at_the_end_of_the_ladder_is_not_judged_between(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The plans of the least and of the greatest loss fail alike: two are judged, and no other."""
+    judged: list[PlanChange] = []
+
+    def failing(trial: choosing._Trial, tried: TriedPlan) -> TriedPlan:
+        if tried.rulings is None:
+            judged.append(tried.change)
+            now = replace(tried, rulings=(), unmet=(_beyond("illness"),))
+            return trial._replaced(tried, now)
+        return tried
+
+    monkeypatch.setattr(choosing._Trial, "_judged", failing)
+    for later in ("stride", "mend"):
+        monkeypatch.setattr(choosing._Trial, later, lambda _: None)
+    policy = _policy('kind = "risk"\nname = "inference"\nmost = 0.2')
+    choice = Choice.of_policy(_people(1), _plan(tmp_path), policy, PlanSearch(seed=1))
+    assert len(judged) == 2
+    assert not any("suppression_limit" in one.change.parameters for one in choice.tried)
+
+
+def test_publishing_without_any_sensitive_column_is_told_and_not_found(tmp_path: Path) -> None:
+    """A table without what it is published for is a last remedy, with its loss."""
+    stated = StatedPlan.of(_plan(tmp_path))
+    failing = TriedPlan(PlanChange(), objective=0.1, rulings=(), unmet=(_beyond("illness"),))
+    bare = TriedPlan(PlanChange(without=("illness",)), objective=0.4, rulings=())
+    choice = Choice(stated, _policy(_worst(0.2)), 9, (failing, bare), 24, exhausted=False)
+    assert choice.found is None
+    assert choice.nearest is failing
+    assert choice.last_remedy is bare
+    said = "\n".join(choose._findings(choice))
+    assert "Without any sensitive column it is met: without column 'illness'" in said
+
+
+def test_limits_within_intervals_are_told_apart_from_limits_that_are_missed(
+    tmp_path: Path,
+) -> None:
+    """Where each unmet limit lies within its interval, more people held out may decide it."""
+    stated, policy = StatedPlan.of(_plan(tmp_path)), _policy(_worst(0.2))
+    near = replace(_beyond("illness"), value=0.1, low=0.0, high=0.3)
+    for unmet, told in (((near,), True), ((near, _beyond("illness")), False)):
+        tried = TriedPlan(PlanChange(), objective=0.1, rulings=(), unmet=unmet)
+        choice = Choice(stated, policy, 9, (tried,), 24, exhausted=False)
+        assert choice.is_undecided is told
+        assert any("--held-out 0.5" in line for line in choose._findings(choice)) is told
+    with pytest.raises(InputError, match="held out"):
+        PlanSearch(held_out=1.0)
+
+
+def test_a_sensitive_column_that_is_grouped_is_warned_of(tmp_path: Path) -> None:
+    """All persons of a group may have one illness, which nobody counts any more."""
+    stated, policy = StatedPlan.of(_plan(tmp_path)), _policy(_worst(0.2))
+    for grouped, told in ((("illness",), True), (("town",), False)):
+        tried = TriedPlan(PlanChange(grouped=grouped), objective=0.1, rulings=())
+        choice = Choice(stated, policy, 9, (tried,), 24, exhausted=False)
+        for text in ("\n".join(choose._findings(choice)), paragraph_of(choice)):
+            assert ("ensitive columns become quasi-identifiers: 'illness'" in text) is told
+            assert ("leave it out" in text) is told

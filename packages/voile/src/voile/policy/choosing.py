@@ -60,6 +60,8 @@ from typing import Any
 from voile.policy.remedies import (
     PlanChange,
     changes_for,
+    furthest,
+    grouping_all_but_one,
     ladder,
     mildest,
     parameters_of,
@@ -81,10 +83,12 @@ from voile_base.errors import InputError
 from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
 
-__all__ = ["Choice", "found_by_others", "paragraph_of"]
+__all__ = ["Choice", "found_by_others", "paragraph_of", "uncounted_text"]
 
 _SHARES = (0.01, 0.05)
 """Rows that may be left out, beside as many as the plan says."""
+_FEW = 20
+"""Different values of a sensitive column that single few people out."""
 _CONFIRMED = 3
 """Plans that met the policy on a sample and are tried on all rows, the least loss first."""
 
@@ -109,7 +113,20 @@ class Choice:
     @property
     def found(self) -> TriedPlan | None:
         """The plan of least loss that meets the policy on all rows; None where none does."""
+        return self._least_loss(withheld=False)
+
+    @property
+    def last_remedy(self) -> TriedPlan | None:
+        """The plan of least loss that meets the policy without any sensitive column of the plan.
+
+        A table is published for these: it is not found, and told where none is.
+        """
+        return self._least_loss(withheld=True) if self.found is None else None
+
+    def _least_loss(self, *, withheld: bool) -> TriedPlan | None:
+        roles = self.stated.plan.roles
         met = [one for one in self.tried if one.meets and not one.sampled]
+        met = [one for one in met if one.change.withholds_all_sensitive(roles) is withheld]
         return min(met, key=order_of, default=None)
 
     @property
@@ -117,7 +134,16 @@ class Choice:
         """The plan found, or else the one that fails the fewest criteria, of least loss."""
         if self.found is not None:
             return self.found
-        return _nearest(self.tried)
+        roles = self.stated.plan.roles
+        return _nearest(
+            [one for one in self.tried if not one.change.withholds_all_sensitive(roles)]
+        )
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether the nearest plan misses limits by the width of intervals alone."""
+        unmet = self.nearest.unmet
+        return bool(unmet) and all(one.is_undecided for one in unmet)
 
     @property
     def roles(self) -> Roles:
@@ -218,18 +244,22 @@ def _nearest(tried: Sequence[TriedPlan]) -> TriedPlan:
     )
 
 
+def _published(change: PlanChange, names: Collection[str]) -> PlanChange:
+    """A change that does not leave out some columns."""
+    return replace(change, without=tuple(one for one in change.without if one not in names))
+
+
 @dataclass(eq=False)
 class _Trial(PlanTrial):
     """A search: which plan is tried next."""
 
     _in_vain: Collection[str] = field(default=(), init=False)
-    """Strides that fail: what is stricter still is no way to go on."""
+    """Plans that are no way to go on: strides that fail, and those milder than a clear failure."""
 
     def search(self) -> None:
         """Try plans until the effort is at its end; an interruption keeps those that were tried."""
         try:
             self.climb()
-            self.look()
             self.stride()
             self.mend()
         except KeyboardInterrupt:
@@ -237,10 +267,11 @@ class _Trial(PlanTrial):
                 raise
 
     def climb(self) -> None:
-        """Try the ladder; of rows that may be left out only where risk alone rules nothing out."""
+        """Try the ladder; of rows that may be left out only where larger groups may be enough."""
         for change in ladder(self.stated.plan, self.policy):
             self._try(change)
-        if "suppression_limit" not in METHODS.fields_of(method_of(self.stated.plan)):
+        takes = METHODS.fields_of(method_of(self.stated.plan))
+        if not self._look() or "suppression_limit" not in takes:
             return
         usual = parameters_of(self.stated.plan).get("suppression_limit", 0)
         fit = [one for one in self.tried if not one.problem and not self._ruled_out(one)]
@@ -248,43 +279,116 @@ class _Trial(PlanTrial):
             for share in _SHARES:
                 if share > float(usual):
                     self._try(one.change.and_also(PlanChange({"suppression_limit": share})))
+        self._look()
 
-    def look(self) -> None:
-        """Look at whole policies, the least loss first, until one is met."""
-        for one in sorted((t for t in self.tried if not t.problem), key=order_of):
-            if not self._ruled_out(one) and self._judged(one).meets:
+    def _look(self) -> bool:
+        """Look at whole policies, the least loss first, until one is met.
+
+        False where the plans of the least and of the greatest loss are both beyond one limit of a
+        risk, with their whole intervals: those between are not looked at.
+        """
+        left = [one for one in self.tried if not one.problem and not self._ruled_out(one)]
+        left = sorted(left, key=order_of)
+        for place in range(len(left)):
+            left[place] = self._judged(left[place])
+            if left[place].meets:
                 break
+            if place == 0:
+                left[-1] = self._judged(left[-1])
+                if left[0].surely_beyond & left[-1].surely_beyond:
+                    self._in_vain = {*self._in_vain, *(mild.change.text for mild in left[:-1])}
+                    return False
+        return True
 
     def stride(self) -> None:
-        """Where nothing was met, find by bisection how strict a plan has to be, and step back."""
+        """Where nothing was met, find by bisection how strict a plan has to be, and step back.
+
+        Sensitive columns beyond a limit become quasi-identifiers, all but one; or they are left
+        out, all but the one that is easiest to protect, or that is nearest to its limit.  Where
+        the nearest plan then fails by one, none is published.
+        """
         if self.has_met or self.is_spent or all(one.problem for one in self.tried):
             return
-        near, unit, frame = _nearest(self.tried), self.stated.plan.roles.unit, self.original.frame
-        units = len(frame) if unit is None else int(frame[unit].n_unique())
-        steps = strides(near.unmet, near.change, self.stated.plan, self._columns(), units)
-        if not steps:
-            return
-        self._is_striding, before = True, len(self.tried)
-        if (mild := mildest(steps, self._meets)) is not None:
-            self._come_back(mild, near.change)
-        else:
-            self.strictest = steps[-1].of_plan(parameters_of(self.stated.plan)).text
-            self._in_vain = {one.change.text for one in self.tried[before:]}
+        near, before = _nearest(self.tried), len(self.tried)
+        secret = near.change.roles_of(self.stated.plan.roles).sensitive
+        hardest, first = sorted(secret, key=self._hardest), sorted(secret, key=furthest(near.unmet))
+        grouped = grouping_all_but_one(near.unmet, hardest)
+        self._is_striding = True
+        is_met = bool(grouped.grouped) and self._strides((), near.change, grouped, hardest)
+        for order in (hardest, first) if hardest[-1:] != first[-1:] else (hardest,):
+            is_met = is_met or self._strides(near.unmet, near.change, PlanChange(), order)
+        unmet = _nearest(self.tried[before:] or [near]).unmet
+        if not is_met and any({*one.columns} & {*secret} for one in unmet):
+            self._strides(near.unmet, near.change, PlanChange(without=secret), ())
+        if not self.has_met:
+            self._in_vain = {*self._in_vain, *(one.change.text for one in self.tried[before:])}
         self._is_striding = False
 
+    def _strides(
+        self, unmet: Sequence[Ruling], near: PlanChange, way: PlanChange, secret: Sequence[str]
+    ) -> bool:
+        """Whether one of ever stricter plans meets the policy; then steps back from the mildest.
+
+        ``secret`` orders sensitive columns, of which the last is published longest.
+        """
+        unit, frame = self.stated.plan.roles.unit, self.original.frame
+        units = len(frame) if unit is None else int(frame[unit].n_unique())
+        columns = sorted({*self._columns(), *way.grouped}, key=self._fewest_alike)
+        steps = strides(unmet, near.and_also(way), self.stated.plan, (*columns, *secret), units)
+        if (mild := mildest(steps, self._meets)) is not None:
+            self._come_back(mild, near)
+        elif steps and not way.grouped and not self.strictest:
+            self.strictest = steps[-1].of_plan(parameters_of(self.stated.plan)).text
+        return mild is not None
+
+    def _hardest(self, name: str) -> tuple[int, float]:
+        """Orders sensitive columns, last those of few values of which none is frequent.
+
+        Many values single people out.  A frequent one leaves so little open that no limit of what
+        is learned of a column can be decided by few people.
+        """
+        column = self.original.frame[name]
+        different = int(column.n_unique())
+        most = float(column.value_counts()["count"].max()) / max(1, len(column))
+        return -max(different, _FEW), -most
+
     def _come_back(self, change: PlanChange, near: PlanChange) -> None:
-        """Give columns back one by one, and halve the groups, as long as the policy is met."""
-        for name in reversed(change.without):
-            if name not in near.without:
-                left = tuple(one for one in change.without if one != name)
-                more = replace(change, without=left)
-                change = more if self._meets(more) else change
+        """Give columns back, those that went last first, and halve the groups, while it is met.
+
+        A sensitive column that cannot come back as it was may as a quasi-identifier, where that
+        loses less.
+        """
+        gone = [name for name in reversed(change.without) if name not in near.without]
+        change = self._given_back(change, gone)
+        sensitive = self.stated.plan.roles.sensitive
+        left = [one for one in gone if one in change.without]
+        for name in [one for one in left if one in sensitive and one not in near.grouped]:
+            more = replace(_published(change, [name]), grouped=(*change.grouped, name))
+            change = more if self._meets(more) and self._loses_less(more, change) else change
         least = near.parameters_upon(parameters_of(self.stated.plan)).get("k", 2)
         while (k := change.parameters["k"] // 2) >= int(least):
             smaller = change.and_also(PlanChange({"k": k}))
             if not self._meets(smaller):
                 break
             change = smaller
+
+    def _given_back(self, change: PlanChange, names: Sequence[str]) -> PlanChange:
+        """A change with those of some columns published again that stand not in the way."""
+        if not names or self.is_spent:
+            return change
+        if self._meets(more := _published(change, names)):
+            return more
+        half = len(names) // 2
+        if half:
+            for some in (names[:half], names[half:]):
+                change = self._given_back(change, some)
+        return change
+
+    def _loses_less(self, one: PlanChange, two: PlanChange) -> bool:
+        """Whether a plan that was tried loses less than another."""
+        given = parameters_of(self.stated.plan)
+        order = {each.change.text: order_of(each) for each in self.tried}
+        return order[one.of_plan(given).text] < order[two.of_plan(given).text]
 
     def _meets(self, change: PlanChange) -> bool:
         """Whether a plan is tried and meets the policy; cheap counts rule out first."""
@@ -294,10 +398,14 @@ class _Trial(PlanTrial):
         return self._judged(found).meets
 
     def mend(self) -> None:
-        """Follow what is unmet."""
+        """Follow what is unmet; of plans that give one release, the first."""
         followed: set[str] = set()
+        releases: set[str] = set()
         while (best := self._promising(followed)) is not None:
             followed.add(best.change.text)
+            if best.fingerprint in releases:
+                continue
+            releases |= {best.fingerprint} - {""}
             judged = self._judged(best)
             for change in changes_for(
                 judged.unmet, judged.change, self.stated.plan, self._columns()
@@ -308,11 +416,15 @@ class _Trial(PlanTrial):
 
     def confirm(self, sampled: Sequence[TriedPlan]) -> None:
         """Try on all rows what met the policy on a sample, or else what came nearest to it."""
-        met = sorted((one for one in sampled if one.meets), key=order_of)
+        met = sorted((one for one in sampled if one.meets), key=self._by_use)
         for one in met[:_CONFIRMED] or [_nearest(sampled)]:
             found = self._try(one.change)
             if found is not None and not found.problem and self._judged(found).meets:
                 return
+
+    def _by_use(self, tried: TriedPlan) -> tuple[bool, float, float, int]:
+        """By loss, plans without any sensitive column last."""
+        return (tried.change.withholds_all_sensitive(self.stated.plan.roles), *order_of(tried))
 
     def _promising(self, followed: Collection[str]) -> TriedPlan | None:
         """The plan to change next: of the fewest unmet criteria, with less loss than is found."""
@@ -335,14 +447,17 @@ class _Trial(PlanTrial):
 
     def _may_be_better(self, tried: TriedPlan) -> bool:
         """Whether a release was made, and with less loss than any that meets the policy."""
-        met = [order_of(one) for one in self.tried if one.meets]
-        return not tried.problem and order_of(tried) < min(met, default=(inf, inf, 0))
+        met = [self._by_use(one) for one in self.tried if one.meets]
+        most = (True, inf, inf, 0)
+        return not tried.problem and self._by_use(tried) < min(met, default=most)
 
     def _columns(self) -> tuple[str, ...]:
         """Quasi-identifiers, those with the most different values first."""
-        names = self.stated.plan.roles.quasi_identifiers
-        frame = self.original.frame
-        return tuple(sorted(names, key=lambda name: -int(frame[name].n_unique())))
+        return tuple(sorted(self.stated.plan.roles.quasi_identifiers, key=self._fewest_alike))
+
+    def _fewest_alike(self, name: str) -> tuple[int, str]:
+        """Orders columns by how many different values they have, most first."""
+        return -int(self.original.frame[name].n_unique()), name
 
 
 def paragraph_of(choice: Choice) -> str:
@@ -372,6 +487,8 @@ def _sentences(choice: Choice) -> Iterator[str]:
         yield f"Columns left out for it: {', '.join(best.change.without)}."
     if best.change.grouped:
         yield f"Columns that become quasi-identifiers for it: {', '.join(best.change.grouped)}."
+    if uncounted := uncounted_text(choice):
+        yield f"{uncounted[0].upper()}{uncounted[1:]}."
     yield from _of_risks(best, choice.roles.quasi_identifiers)
     yield (
         f"Information loss is {_percent(best.information_loss)} (non-uniform entropy of the "
@@ -435,6 +552,20 @@ def _of_search(choice: Choice) -> Iterator[str]:
         yield f"None of them meets the policy; this one, which is the nearest, fails: {kinds}."
     else:
         yield "It meets every criterion that a machine judges, with the least objective of those."
+
+
+def uncounted_text(choice: Choice) -> str:
+    """Which sensitive columns are quasi-identifiers in the nearest plan; empty where none is."""
+    grouped = {*choice.nearest.change.grouped}
+    names = [name for name in choice.stated.plan.roles.sensitive if name in grouped]
+    if not names:
+        return ""
+    them = "them" if len(names) > 1 else "it"
+    return (
+        f"sensitive columns become quasi-identifiers: {', '.join(map(repr, names))}. All persons "
+        f"of a group may show one value there, which nothing here counts; leave {them} out where "
+        "that must not be learned"
+    )
 
 
 _LEARNED = {

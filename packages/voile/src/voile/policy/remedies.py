@@ -16,7 +16,7 @@ import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from decimal import Decimal
-from math import ceil
+from math import ceil, inf
 
 from voile.policy.criteria.measured import AttackRate
 from voile.policy.ruling import CONFIRMED, SINGLING_OUT, Ruling
@@ -31,9 +31,12 @@ from voile_base.values import Document
 
 __all__ = [
     "HUMAN",
+    "OF_COLUMNS",
     "UNSEEN",
     "PlanChange",
     "changes_for",
+    "furthest",
+    "grouping_all_but_one",
     "is_unseen",
     "ladder",
     "least_k",
@@ -47,7 +50,7 @@ __all__ = [
 
 HUMAN = CONFIRMED | {"publishable"}
 """Kinds of criteria that no plan meets or fails: humans confirm them, or the release to come."""
-_OF_COLUMNS = frozenset({"risk", "attack", "re-identification"})
+OF_COLUMNS = frozenset({"risk", "attack", "re-identification"})
 """Kinds of criteria for which fewer columns may do."""
 _OF_SENSITIVE = ("l", "t")
 """Parameters that are about sensitive columns."""
@@ -114,6 +117,10 @@ class PlanChange:
             keep_unique=self._left(roles.keep_unique),
             ranking=self._left(roles.ranking),
         )
+
+    def withholds_all_sensitive(self, roles: Roles) -> bool:
+        """Whether every sensitive column of a plan with these roles is left out."""
+        return bool(roles.sensitive) and {*roles.sensitive} <= {*self.without}
 
     def loss_of_all(self, loss: float | None, plan: Plan) -> float | None:
         """A mean loss of quasi-identifiers, where columns that are left out are lost altogether.
@@ -211,7 +218,7 @@ def changes_for(
         for name in named:
             if not _is_all_that_is_sensitive([name], made, plan):
                 yield made.and_also(PlanChange(without=(name,)))
-    if len(left) > 1 and any(one.kind in _OF_COLUMNS for one in unmet):
+    if len(left) > 1 and any(one.kind in OF_COLUMNS for one in unmet):
         yield made.and_also(PlanChange(without=(left[0],)))
 
 
@@ -220,20 +227,27 @@ def strides(
 ) -> tuple[PlanChange, ...]:
     """Ever stricter changes, each upon the one before: larger groups of fewer columns.
 
-    Columns go that most unmet criteria name, and of others those with the most different values,
-    as ``columns`` orders them.  The last leaves one quasi-identifier, one sensitive column, or two
-    columns where none is sensitive, in groups of a quarter of all persons at most.  None where the
-    method has no k.
+    ``columns`` orders all columns.  Sensitive ones go first of which a risk lies beyond its limit:
+    what one row shows of them tells each from the others, whatever its group.  Then go
+    quasi-identifiers, those that are furthest beyond a limit first.  The last leaves one
+    quasi-identifier and one sensitive column, or two columns where none is sensitive, in groups of
+    a quarter of all persons at most.  None where the method has no k.
     """
     takes, given = _keys_of(plan, made), made.parameters_upon(parameters_of(plan))
     if "k" not in takes:
         return ()
     roles = made.roles_of(plan.roles)
-    named = [name for one in unmet for name in (*one.columns, *one.unhidden)]
-    ordered = sorted((one for one in columns if one not in made.without), key=_fewer(named))
-    secret = sorted(roles.sensitive, key=_fewer(named))
-    going = [*ordered[: -1 if secret else -2], *secret[:-1]]
-    others = [one for one in (*roles.keep, *roles.keep_unique) if one in named]
+    by_distance = furthest(unmet)
+    every = dict.fromkeys((*columns, *roles.sensitive))
+    ordered = sorted((one for one in every if one in roles.quasi_identifiers), key=by_distance)
+    secret = [one for one in every if one in roles.sensitive]
+    unhidden = {name for one in unmet for name in one.unhidden}
+    secret.sort(key=lambda name: name not in unhidden)
+    beyond = {name for one in unmet for name in one.columns}
+    first = [name for name in secret[:-1] if name in beyond]
+    last = [name for name in secret[:-1] if name not in beyond]
+    going = [*first, *ordered[: -1 if secret else -2], *last]
+    others = [one for one in (*roles.keep, *roles.keep_unique) if one in beyond]
     least, most = int(given.get("k", 2)), max(2, min(_MOST_K, persons // 4))
     found = []
     for step in range(1, _STRIDES + 1):
@@ -247,19 +261,36 @@ def strides(
 def mildest(steps: Sequence[PlanChange], meets: Callable[[PlanChange], bool]) -> PlanChange | None:
     """The mildest of ever stricter changes that meets, by bisection between those that were tried.
 
-    None where neither the last nor the one in the middle meets.
+    The last may show too little to be judged at all.  None where neither it meets, nor the one in
+    the middle, nor the one between these.
     """
-    low, middle = 0, len(steps) // 2
-    high = next((at for at in (len(steps), middle) if at and meets(steps[at - 1])), 0)
+    middle, last = len(steps) // 2, len(steps)
+    ends = ((0, last), (0, middle), (middle, (middle + last) // 2))
+    low, high = next((both for both in ends if both[1] and meets(steps[both[1] - 1])), (0, 0))
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if meets(steps[middle - 1]) else (middle, high)
     return steps[high - 1] if high else None
 
 
-def _fewer(named: Sequence[str]) -> Callable[[str], int]:
-    """Orders columns by how often they are named, the most often first."""
-    return lambda name: -named.count(name)
+def grouping_all_but_one(unmet: Sequence[Ruling], secret: Sequence[str]) -> PlanChange:
+    """Sensitive columns of which a risk lies beyond its limit become quasi-identifiers.
+
+    The last of them stays as it is.
+    """
+    beyond = {name for one in unmet for name in one.columns}
+    return PlanChange(grouped=tuple(name for name in secret[:-1] if name in beyond))
+
+
+def furthest(unmet: Sequence[Ruling]) -> Callable[[str], tuple[float, int]]:
+    """Orders columns by how far figures of them miss their limit, then by how many do."""
+    missed: dict[str, list[float]] = {}
+    for one in unmet:
+        end = one.high if one.side == "most" else one.low
+        far = inf if end is None or one.limit is None else abs(end - one.limit)
+        for name in one.columns:
+            missed.setdefault(name, []).append(inf if name in one.unhidden else far)
+    return lambda name: (-max(missed.get(name, (0.0,))), -len(missed.get(name, ())))
 
 
 _STRIDES = 8

@@ -20,7 +20,7 @@ from voile.models.population import individual_risk
 from voile.policy.checking import risks_asked, rulings_unwritten
 from voile.policy.criteria.measured import AttackRate, Utility
 from voile.policy.criteria.risks import ThreeRisks, WorstOff
-from voile.policy.remedies import PlanChange, least_k, parameters_of
+from voile.policy.remedies import OF_COLUMNS, PlanChange, least_k, parameters_of
 from voile.policy.ruling import Ruling
 from voile.policy.stated import StatedPolicy
 from voile.publish.registry import METHODS
@@ -95,6 +95,16 @@ class TriedPlan:
         """Whether every criterion that a machine can judge is met."""
         return self.rulings is not None and not self.unmet
 
+    @property
+    def surely_beyond(self) -> frozenset[tuple[str, str, tuple[str, ...]]]:
+        """Risks that lie beyond their limit with their whole interval."""
+        return frozenset(
+            (one.kind, one.subject, one.columns)
+            for one in self.unmet
+            if one.kind in OF_COLUMNS and one.told == "FAIL" and not one.is_undecided
+            if one.value is not None
+        )
+
     def is_tied_with(self, other: TriedPlan) -> bool:
         """Whether both are one release, or alike in risk and loss."""
         if self.fingerprint and self.fingerprint == other.fingerprint:
@@ -131,7 +141,11 @@ class PlanSearch:
     """How many rows, or persons with all their rows, are drawn once to try plans on, where the
     table has more; 0: none is drawn, and every plan is tried on all rows."""
 
+    held_out: float = 0.2
+    """The share of the rows that a rehearsal leaves out, as in ``EvidenceTerms``."""
+
     def __post_init__(self) -> None:
+        EvidenceTerms(held_out=self.held_out)
         if self.sample < 0:
             msg = "the sample must be a number of rows, or 0 to try every plan on all rows"
             raise InputError(msg)
@@ -172,8 +186,11 @@ class PlanTrial:
 
     @property
     def has_met(self) -> bool:
-        """Whether one of the plans that were tried meets the policy."""
-        return any(one.meets for one in self.tried)
+        """Whether a plan meets the policy that publishes a sensitive column, if there is one."""
+        roles = self.stated.plan.roles
+        return any(
+            one.meets and not one.change.withholds_all_sensitive(roles) for one in self.tried
+        )
 
     @property
     def is_spent(self) -> bool:
@@ -300,7 +317,7 @@ class PlanTrial:
         plan, release = made.stated.plan, made.publication.release
         staged = Staged(release, plan, self.original.frame, engine=self.terms.engine)
         targets = min(self.terms.targets, _TARGETS) if self.sampled else self.terms.targets
-        terms = EvidenceTerms(targets=targets)
+        terms = EvidenceTerms(targets=targets, held_out=self.terms.held_out)
         randomness = made.randomness.within(f"study {draw}" if draw else "study")
         evidence = gather(staged, instruments, terms, randomness)
         return put_on_record(Subject(made.stated), made.publication, evidence, terms, {})
