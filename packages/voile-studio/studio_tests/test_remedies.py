@@ -338,6 +338,39 @@ def test_the_loss_of_a_change_tells_what_it_leaves_out(tmp_path: Path) -> None:
     assert (first, second) == ("k = 11", "k = 3")  # what meets the policy stands first
 
 
+@pytest.mark.slow
+def test_a_search_tells_a_last_remedy_and_what_it_cannot_decide(tmp_path: Path) -> None:
+    """Beside what is missed: what is met without sensitive columns, as no finding."""
+    (tmp_path / "people.csv").write_text("age,sex,illness\n30,f,flu\n31,m,gout\n")
+    visitor = Visitor(tmp_path)
+    visitor.post("/open", source="people.csv")
+    visitor.wait("/p/people/data", "<h2>Columns</h2>")
+    visitor.post("/p/people/plan/text", text=STUDY, digest=visitor.digest("/p/people/plan"))
+    visitor.post("/p/people/plan/policy", policy="ema")
+    project = Start(tmp_path).project("people.csv")
+    (project.folder / "searched.toml").write_text(project.plan_text)
+    bare = {"change": "c", "method": {"k": 11}, "without": ["illness"], "problem": None}
+    bare |= {"worst": 0.1, "meets": True, "information_loss": 0.2}
+    near = {**bare, "change": "d", "method": {"k": 3}, "without": [], "meets": False}
+    near |= {"unmet": ["inference at most 20 %"]}
+    document = {"found": None, "nearest": "d", "in_the_way": ["x"], "plans": [near, bare]}
+    told = {**document, "last_remedy": "c", "undecided": True}
+    for said, shown in ((document, False), (told, True)):
+        project.jobs.record("choose-plan", ["choose"], "ema", said)
+        page = html.unescape(visitor.get("/p/people/try").text)
+        assert "None of 2 plans that were tried meets this policy." in page
+        assert (
+            "Without any sensitive column it is met: k = 11; left out: illness" in page
+        ) is shown
+        assert ("Undecided: each of these limits" in page) is shown
+    assert "The least change that meets" not in page
+    visitor.post("/p/people/try/take", plan="c")
+    assert "k = 11" in project.plan.read_text()
+    met = {"found": "c", "plans": [{**bare, "without": []}], "warning": "nobody counts 'illness'"}
+    project.jobs.record("choose-plan", ["choose"], "ema", met)
+    assert "Nobody counts 'illness'." in html.unescape(visitor.get("/p/people/try").text)
+
+
 def test_a_tip_names_a_change_that_meets_the_criterion_or_says_that_none_does() -> None:
     """Of the plans that were judged whole: those judged by their groups alone say nothing."""
     plans = [

@@ -82,6 +82,12 @@ class _PolicySearch:
     """Whether the plan was changed since."""
     in_plan: str = ""
     """The change that was tried, and is in the plan now; empty for none."""
+    last_remedy: Document | None = None
+    """The one that meets the policy without any sensitive column, where no other does."""
+    undecided: bool = False
+    """Whether the nearest plan misses limits by the width of intervals alone."""
+    warning: str = ""
+    """What nobody counts of the plan that was found or is nearest; empty where nothing is."""
 
 
 def search_of(project: Project, folder: Path) -> _PolicySearch | None:
@@ -122,13 +128,20 @@ def _search_by(job: Job, path: Path) -> _PolicySearch:
         key=lambda one: (not one["meets"], bool(one["problem"]), len(one.get("unmet") or ())),
     )
     plans = [one | {"lost_in_all": _lost_in_all(one, quasi)} for one in inorder]
-    found = next(
-        (one for one in plans if one["meets"] and one["change"] == said.get("found")), None
+    by_change = {one["change"]: one for one in reversed(plans)}
+    met = {change: one for change, one in by_change.items() if one["meets"]}
+    return _PolicySearch(
+        job,
+        plans,
+        found=met.get(said.get("found") or ""),
+        nearest=by_change.get(said.get("nearest") or ""),
+        obstacles=tuple(dict.fromkeys(said.get("in_the_way") or ())),
+        remedies={one["asks"]: one["remedy"] for one in said.get("remedies") or ()},
+        levels=levels_of(text),
+        last_remedy=met.get(said.get("last_remedy") or ""),
+        undecided=bool(said.get("undecided")),
+        warning=said.get("warning") or "",
     )
-    obstacles = dict.fromkeys(said.get("in_the_way") or ())
-    nearest = next((one for one in plans if one["change"] == said.get("nearest")), None)
-    remedies = {one["asks"]: one["remedy"] for one in said.get("remedies") or ()}
-    return _PolicySearch(job, plans, found, nearest, tuple(obstacles), remedies, levels_of(text))
 
 
 def tip_of(search: _PolicySearch | None, asks: str) -> str:
