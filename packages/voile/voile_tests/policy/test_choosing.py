@@ -16,7 +16,7 @@ from voile.policy.choosing import Choice, paragraph_of
 from voile.policy.remedies import (
     PlanChange,
     changes_for,
-    grouping_all_but_one,
+    grouping_beyond,
     mildest,
     remedy_text,
     strides,
@@ -329,6 +329,33 @@ def test_the_mildest_stride_that_meets_gives_back_what_it_may(
     assert any(one.without == ("age",) for one in kept)
 
 
+@pytest.mark.parametrize(
+    ("meeting", "is_found"), [((), True), (("town",), True), (("age",), False)]
+)
+def test_a_plan_with_grouped_columns_is_tried_whole_or_without_what_it_fails_by(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, meeting: tuple[str, ...], *, is_found: bool
+) -> None:
+    """So that columns go that are in the way, and not all that an order puts first."""
+    asked: list[PlanChange] = []
+
+    def judged(trial: choosing._Trial, tried: TriedPlan) -> TriedPlan:
+        asked.append(tried.change)
+        unmet = () if set(tried.change.without) == {*meeting} else (_beyond("town"),)
+        return trial._replaced(tried, replace(tried, rulings=(), unmet=unmet))
+
+    monkeypatch.setattr(choosing._Trial, "_judged", judged)
+    met: list[PlanChange | None] = []
+    monkeypatch.setattr(
+        choosing._Trial,
+        "search",
+        lambda trial: met.append(trial._fewer(PlanChange({"k": 3}, grouped=("illness",)))),
+    )
+    Choice.of_policy(_people(1), _plan(tmp_path), _policy(_worst(0.2)), PlanSearch(seed=1))
+    assert [one.without for one in asked] == ([()] if not meeting else [(), ("town",)])
+    assert (met[0] is not None) is is_found
+    assert met[0] is None or met[0].without == meeting
+
+
 def test_an_interruption_keeps_the_plans_that_were_tried(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -540,11 +567,13 @@ def test_sensitive_columns_beyond_a_limit_go_before_quasi_identifiers() -> None:
     assert strides([unhidden], PlanChange(), plan, columns, 90)[0].without == ("score",)
 
 
-def test_all_sensitive_columns_beyond_a_limit_but_one_become_quasi_identifiers() -> None:
-    """The last, and those within their limits, stay as they are."""
+def test_sensitive_columns_beyond_a_limit_become_quasi_identifiers() -> None:
+    """The last, unless its own values single people out, and those within limits stay."""
     unmet = [_beyond("illness"), _beyond("debt")]
-    assert grouping_all_but_one(unmet, ("debt", "score", "illness")).grouped == ("debt",)
-    assert grouping_all_but_one(unmet, ("illness",)).grouped == ()
+    assert grouping_beyond(unmet, ("debt", "score", "illness")).grouped == ("debt",)
+    assert grouping_beyond(unmet, ("illness",)).grouped == ()
+    unhidden = replace(_beyond("x"), subject="singling out", columns=("predicates", "illness"))
+    assert grouping_beyond([unhidden], ("debt", "illness")).grouped == ("illness",)
 
 
 @pytest.mark.parametrize(("least", "most"), [(1, 8), (3, 8), (5, 6), (6, 6), (7, 7)])

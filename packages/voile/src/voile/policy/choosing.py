@@ -61,7 +61,7 @@ from voile.policy.remedies import (
     PlanChange,
     changes_for,
     furthest,
-    grouping_all_but_one,
+    grouping_beyond,
     ladder,
     mildest,
     parameters_of,
@@ -244,6 +244,11 @@ def _nearest(tried: Sequence[TriedPlan]) -> TriedPlan:
     )
 
 
+def _columns_of(unmet: Sequence[Ruling]) -> tuple[str, ...]:
+    """The columns that criteria are about, each once."""
+    return tuple(dict.fromkeys(name for one in unmet for name in one.columns))
+
+
 def _published(change: PlanChange, names: Collection[str]) -> PlanChange:
     """A change that does not leave out some columns."""
     return replace(change, without=tuple(one for one in change.without if one not in names))
@@ -303,16 +308,16 @@ class _Trial(PlanTrial):
     def stride(self) -> None:
         """Where nothing was met, find by bisection how strict a plan has to be, and step back.
 
-        Sensitive columns beyond a limit become quasi-identifiers, all but one; or they are left
-        out, all but the one that is easiest to protect, or that is nearest to its limit.  Where
-        the nearest plan then fails by one, none is published.
+        Sensitive columns beyond a limit become quasi-identifiers, all but one that nobody is
+        singled out by; or they are left out, all but the one that is easiest to protect, or that
+        is nearest to its limit.  Where the nearest plan then fails by one, none is published.
         """
         if self.has_met or self.is_spent or all(one.problem for one in self.tried):
             return
         near, before = _nearest(self.tried), len(self.tried)
         secret = near.change.roles_of(self.stated.plan.roles).sensitive
         hardest, first = sorted(secret, key=self._hardest), sorted(secret, key=furthest(near.unmet))
-        grouped = grouping_all_but_one(near.unmet, hardest)
+        grouped = grouping_beyond(near.unmet, hardest)
         self._is_striding = True
         is_met = bool(grouped.grouped) and self._strides((), near.change, grouped, hardest)
         for order in (hardest, first) if hardest[-1:] != first[-1:] else (hardest,):
@@ -333,13 +338,26 @@ class _Trial(PlanTrial):
         """
         unit, frame = self.stated.plan.roles.unit, self.original.frame
         units = len(frame) if unit is None else int(frame[unit].n_unique())
-        columns = sorted({*self._columns(), *way.grouped}, key=self._fewest_alike)
-        steps = strides(unmet, near.and_also(way), self.stated.plan, (*columns, *secret), units)
+        columns = [name for name in self._columns() if name not in way.grouped]
+        made = near.and_also(way)
+        steps = strides(unmet, made, self.stated.plan, (*columns, *secret), units)
         if (mild := mildest(steps, self._meets)) is not None:
-            self._come_back(mild, near)
+            whole = made.and_also(PlanChange({"k": steps[-1].parameters["k"]}))
+            fewer = self._fewer(whole) if way.grouped else None
+            self._come_back(fewer or mild, near)
         elif steps and not way.grouped and not self.strictest:
             self.strictest = steps[-1].of_plan(parameters_of(self.stated.plan)).text
         return mild is not None
+
+    def _fewer(self, change: PlanChange) -> PlanChange | None:
+        """A plan, or else that plan without the columns by which it fails, where one meets."""
+        for _ in range(2):
+            if self._meets(change):
+                return change
+            text = change.of_plan(parameters_of(self.stated.plan)).text
+            missed = next((one.unmet for one in self.tried if one.change.text == text), ())
+            change = change.and_also(PlanChange(without=_columns_of(missed)))
+        return None
 
     def _hardest(self, name: str) -> tuple[int, float]:
         """Orders sensitive columns, last those of few values of which none is frequent.

@@ -36,7 +36,7 @@ __all__ = [
     "PlanChange",
     "changes_for",
     "furthest",
-    "grouping_all_but_one",
+    "grouping_beyond",
     "is_unseen",
     "ladder",
     "least_k",
@@ -273,13 +273,15 @@ def mildest(steps: Sequence[PlanChange], meets: Callable[[PlanChange], bool]) ->
     return steps[high - 1] if high else None
 
 
-def grouping_all_but_one(unmet: Sequence[Ruling], secret: Sequence[str]) -> PlanChange:
+def grouping_beyond(unmet: Sequence[Ruling], secret: Sequence[str]) -> PlanChange:
     """Sensitive columns of which a risk lies beyond its limit become quasi-identifiers.
 
-    The last of them stays as it is.
+    The last of all stays as it is, unless its own values single people out.
     """
     beyond = {name for one in unmet for name in one.columns}
-    return PlanChange(grouped=tuple(name for name in secret[:-1] if name in beyond))
+    unhidden = {name for one in unmet for name in one.unhidden}
+    kept = {*secret[-1:]} - unhidden
+    return PlanChange(grouped=tuple(name for name in secret if name in beyond - kept))
 
 
 def furthest(unmet: Sequence[Ruling]) -> Callable[[str], tuple[float, int]]:
