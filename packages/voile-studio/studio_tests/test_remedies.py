@@ -23,6 +23,7 @@ from voile.schema.plan import parse_plan
 from voile.study.evidence import EvidenceTerms
 from voile.study.single import make_study
 from voile_base.errors import InputError
+from voile_studio import commands
 from voile_studio.jobs import Job
 from voile_studio.project import Start
 from voile_studio.screens.remedying import _PolicySearch, tip_of
@@ -364,6 +365,13 @@ def test_a_search_tells_a_last_remedy_and_what_it_cannot_decide(tmp_path: Path) 
         ) is shown
         assert ("Undecided: each of these limits" in page) is shown
     assert "The least change that meets" not in page
+    out = project.folder / "releases" / "001"
+    assert '<input type="hidden" name="more" value="true">' in page
+    for arguments, asked in ((["choose"], False), (["choose", "--held-out", "0.5"], True)):
+        project.jobs.record("choose-plan", arguments, "ema", told)
+        page = html.unescape(visitor.get("/p/people/try").text)
+        assert ("Search again, asking more people" not in page) is asked
+        assert ("--held-out" in commands.study(project, out)) is asked
     visitor.post("/p/people/try/take", plan="c")
     assert "k = 11" in project.plan.read_text()
     met = {"found": "c", "plans": [{**bare, "without": []}], "warning": "nobody counts 'illness'"}

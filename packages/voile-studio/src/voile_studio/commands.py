@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from voile_studio.jobs import Job
 from voile_studio.planning import plan_of
 from voile_studio.project import Project, told
 
 __all__ = [
     "ROWS_SHOWN",
     "VALUES_SHOWN",
+    "asks_more",
     "audit",
     "check",
     "choose",
@@ -35,6 +37,9 @@ __all__ = [
 ROWS_SHOWN = 50
 VALUES_SHOWN = 200
 """Values of a column that are counted one by one, and that its levels can be edited for."""
+
+_MORE_PEOPLE = ("--held-out", "0.5")
+"""Half of the rows are held out, so that as many people as there can be are asked."""
 
 _COUNTS = ("--values", str(VALUES_SHOWN), "--rows", str(ROWS_SHOWN), "--json")
 
@@ -102,13 +107,16 @@ def study(
 ) -> list[str]:
     """Make a release with its evidence, by its own plan, or by another.
 
-    The three risks are counted, too: what every policy asks stands then beside the release.
+    The three risks are counted, too: what every policy asks stands then beside the release, and
+    counted of as many people as in the newest search for a policy.
     ``roads`` names a map in the start folder on which trips are followed; empty for none.
     """
     named = project.named(plan or plan_of_release(project, out))
     said = ["study", _table(project), "--plan", named]
     said += ["--out", project.named(out), "--ledger", project.named(project.ledger)]
     said += ["--roads", told(roads)] if roads else []
+    newest = next((job for job in project.jobs.all() if job.purpose.startswith("choose-")), None)
+    said += _MORE_PEOPLE if newest is not None and asks_more(newest) else ()
     return [*said, *([] if seed is None else ["--seed", str(seed)]), "--risks", "--json"]
 
 
@@ -127,10 +135,18 @@ def sign(project: Project, release: Path, role: str) -> list[str]:
     return ["sign", project.named(release), "--key", project.named(project.key), "--as", role]
 
 
-def choose(project: Project, plan: Path, policy: str) -> list[str]:
-    """Try plans near one, and find the one of least loss that meets a policy."""
+def choose(project: Project, plan: Path, policy: str, *, more: bool = False) -> list[str]:
+    """Try plans near one, and find the one of least loss that meets a policy.
+
+    ``more`` asks more people than usual, which makes the intervals of a small table narrower.
+    """
     said = ["choose", _table(project), "--plan", project.named(plan)]
-    return [*said, "--policy", told(policy), "--json"]
+    return [*said, "--policy", told(policy), *(_MORE_PEOPLE if more else ()), "--json"]
+
+
+def asks_more(job: Job) -> bool:
+    """Whether a command asks more people than usual."""
+    return {*_MORE_PEOPLE} <= {*job.arguments}
 
 
 def dossier(project: Project, release: Path, out: Path) -> list[str]:

@@ -86,6 +86,8 @@ class _PolicySearch:
     """The one that meets the policy without any sensitive column, where no other does."""
     undecided: bool = False
     """Whether the nearest plan misses limits by the width of intervals alone."""
+    asks_more: bool = False
+    """Whether it asks more people than usual."""
     warning: str = ""
     """What nobody counts of the plan that was found or is nearest; empty where nothing is."""
 
@@ -140,6 +142,7 @@ def _search_by(job: Job, path: Path) -> _PolicySearch:
         levels=levels_of(text),
         last_remedy=met.get(said.get("last_remedy") or ""),
         undecided=bool(said.get("undecided")),
+        asks_more=commands.asks_more(job),
         warning=said.get("warning") or "",
     )
 
@@ -219,14 +222,14 @@ def search_routes(pages: Pages) -> APIRouter:
     router = APIRouter(prefix="/p/{name}/try")
 
     @router.post("/choose")
-    def choose(name: str) -> Response:
+    def choose(name: str, *, more: Annotated[bool, Form()] = False) -> Response:
         project = pages.project(name)
         if policy_of(project) is None:
             msg = "say first on Plan to whom releases go: a policy is what plans are tried for"
             raise InputError(msg)
         if (wrong := problem_in(project)) is not None:
             raise RefusedError(wrong.message)
-        command = commands.choose(project, _searched(project), project.policy)
+        command = commands.choose(project, _searched(project), project.policy, more=more)
         text = project.plan_text
         project.run(
             _OF_PLAN,
@@ -265,7 +268,7 @@ def remedy_routes(pages: Pages) -> APIRouter:
         return pages.to(project, "sign")
 
     @router.post("/choose")
-    def choose(name: str, release: str) -> Response:
+    def choose(name: str, release: str, *, more: Annotated[bool, Form()] = False) -> Response:
         project = pages.project(name)
         folder = project.release(release)
         checked = project.jobs.latest(f"check-{release}")
@@ -275,7 +278,7 @@ def remedy_routes(pages: Pages) -> APIRouter:
         path = commands.plan_of_release(project, folder)
         if plan_of(path) is None:
             raise RefusedError(_NO_PLAN)
-        command = commands.choose(project, path, checked.about)
+        command = commands.choose(project, path, checked.about, more=more)
         project.run(f"choose-{release}", command, checked.about)
         return pages.to(project, f"evidence#search-{release}")
 
