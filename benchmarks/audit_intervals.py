@@ -4,7 +4,8 @@ The released file stays, and people are drawn anew: an original, and as many as 
 file is of others, it gives away nobody, and every excess over the control is 0.  Where a tenth of
 the original is copied into columns drawn by themselves, the file is made anew, too.  How the file's
 columns are read was found out once, from people who are not drawn again.  What a rate is about is
-its mean over all repetitions, for each adversary by itself.
+its mean over all repetitions, for each adversary and each goal by itself: numbers are told within a
+twentieth of the file's range, so that the survey's incomes are cut off at 5 and 95 %.
 Intervals that end at 0 or 1 cannot miss on that side, and hold in 97.5 % or more: those that do so
 in most repetitions are counted apart.
 Which question copying asks hangs on the people, so that only what it finds beyond the control is
@@ -97,12 +98,16 @@ def _town() -> _Pool:
 
 
 def _survey() -> _Pool:
+    """With incomes cut off: what counts as told hangs on the range, which all files then share."""
     names = ["PUMA", "AGEP", "SEX", "MSP", "RAC1P", "EDU", "PINCP"]
     every = [
         pl.read_csv(shared_file(f"census/nist-acs-ma{year}.csv"), null_values=["N"]).select(names)
         for year in (2019, 2018)
     ]
-    return _Pool(pl.concat(every), ("PUMA", "AGEP", "SEX", "RAC1P"), "PINCP")
+    people = pl.concat(every)
+    ends = [people["PINCP"].quantile(share, "nearest") for share in (0.05, 0.95)]
+    coded = people.with_columns(pl.col("PINCP").clip(*ends))
+    return _Pool(coded, ("PUMA", "AGEP", "SEX", "RAC1P"), "PINCP")
 
 
 def _adult() -> _Pool:
@@ -128,7 +133,8 @@ class _Stated:
 
 def _stated(risk: Risk, kind: str) -> Iterator[_Stated]:
     """The intervals of a risk whose truth can be told."""
-    about = f"{risk.of}: {' '.join(note for note in risk.notes if note.startswith('the best of'))}"
+    best = " ".join(note for note in risk.notes if note.startswith("the best of"))
+    about = f"{risk.of}: {risk.goal}: {best}"
     if kind == OTHERS:
         yield _Stated(f"{risk.name}, excess", risk.excess, 0.0, about)
         for rate in risk.rates:
