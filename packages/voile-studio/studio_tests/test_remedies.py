@@ -372,8 +372,10 @@ def test_a_search_tells_a_last_remedy_and_what_it_cannot_decide(tmp_path: Path) 
         page = html.unescape(visitor.get("/p/people/try").text)
         assert ("Search again, asking more people" not in page) is asked
         assert ("--held-out" in commands.study(project, out)) is asked
+    assert "this one was not tried" in visitor.get("/p/people/sign").text
     visitor.post("/p/people/try/take", plan="c")
     assert "k = 11" in project.plan.read_text()
+    assert "this one was not tried" not in visitor.get("/p/people/sign").text
     met = {"found": "c", "plans": [{**bare, "without": []}], "warning": "nobody counts 'illness'"}
     project.jobs.record("choose-plan", ["choose"], "ema", met)
     assert "Nobody counts 'illness'." in html.unescape(visitor.get("/p/people/try").text)

@@ -259,7 +259,12 @@ def looks(project: Project) -> tuple[int, int]:
 
 
 def was_tried(project: Project, method: Method) -> bool:
-    """Whether a study of some try had the plan as it is, with this method, on this table."""
+    """Whether a study of some try had the plan as it is, with this method, on this table.
+
+    Or it is a plan that a search has tried, and that was taken from it.
+    """
+    if (search := search_of_plan(project)) is not None and search.in_plan:
+        return True
     wanted = json_value({"name": method.name, **method.parameters})
     tries = (one.name for one in project.numbered("tries"))
     of_table = (
