@@ -3,8 +3,10 @@
 Plans are tried: each is published as a single release that is neither written nor charged, and put
 to the test.  First those of a ladder, which differ in k, or in epsilon where a method has no k, and
 in how many rows may be left out; the method itself searches the hierarchies for the least loss at
-each.  Where none meets the policy, ever stricter ones (``remedies.strides``): the strictest, then
-by bisection the mildest that meets, to which columns and smaller groups come back one by one.
+each.  Where the mildest and the strictest are surely beyond one limit, none between is judged.
+Where none meets the policy, ever stricter ones (``remedies.strides``): the strictest, then by
+bisection the mildest that meets, to which columns and smaller groups come back one by one.  First
+sensitive columns beyond a limit become quasi-identifiers in them, then they are left out.
 Where even the strictest fails, fewer plans are tried.  Then, as long as a policy is not met and
 effort is left, changes that an unmet criterion asks for (``remedies``): larger groups, diversity or
 closeness of sensitive values, a column left out.
@@ -24,6 +26,10 @@ What is said of each plan:
 
 Thresholds of the worst risk that practice uses are those of ``study.verdict``: .09 is one in
 11 there and in policies.
+
+A plan that publishes no sensitive column, where the plan has some, is no finding: it is told as a
+last remedy.  Where the nearest plan misses limits that lie within the intervals of its figures, the
+search is undecided: more people held out make them narrower.
 
 What was found has the least objective among the plans that were tried, which are all told; that is
 meant by the least loss below.  Where a policy asks for a worst risk or a size of groups alone, and
@@ -356,7 +362,9 @@ class _Trial(PlanTrial):
                 return change
             text = change.of_plan(parameters_of(self.stated.plan)).text
             missed = next((one.unmet for one in self.tried if one.change.text == text), ())
-            change = change.and_also(PlanChange(without=_columns_of(missed)))
+            shown = change.roles_of(self.stated.plan.roles).published
+            named = tuple(name for name in _columns_of(missed) if name in shown)
+            change = change.and_also(PlanChange(without=named))
         return None
 
     def _hardest(self, name: str) -> tuple[int, float]:
