@@ -227,6 +227,16 @@ def test_values_that_are_written_in_several_ways_are_told() -> None:
     assert not told(pl.when(pl.Series(~bits)).then(loud).otherwise(plain), both)
 
 
+@pytest.mark.parametrize("empty", ["file", "original", "control"])
+def test_columns_of_texts_that_are_empty_somewhere_have_no_ways_of_writing(empty: str) -> None:
+    """Of the released file, the original or the control; they are looked at and tell nothing."""
+    town = people(60, 5).select("town")
+    sides = dict.fromkeys(("file", "original", "control"), town)
+    sides[empty] = town.with_columns(pl.lit(None, pl.String).alias("town"))
+    own, control = People(sides["original"]), People(sides["control"])
+    assert spelt_anew(sides["file"]["town"], own, "town", control) == 0
+
+
 def test_few_ways_of_writing_that_other_people_have_too_are_not_told() -> None:
     """Of rows of other people 1 in 100 is typed otherwise, as some are on both sides.
 

@@ -166,6 +166,19 @@ def test_eigenvalues_are_those_of_the_weighted_covariances() -> None:
     assert found.value == pytest.approx(np.abs(1 - expected).mean(), abs=2e-3)
 
 
+def test_a_release_of_one_row_has_no_variance_left() -> None:
+    """Each eigenvalue is lost whole, with weights and without."""
+    comparison, _ = _compared()
+    for weighed in ((), ("w",)):
+        first = release_of(
+            _people().head(1).select("wage", "rent", *weighed), known=["wage"], sensitive=["rent"]
+        )
+        (found,) = _measured(
+            replace(comparison, published=PublishedRows.of(first)), "eigenvalue-ratio"
+        )
+        assert found.value == pytest.approx(1)
+
+
 def test_hellinger_is_that_of_the_two_distributions() -> None:
     """A column as it is has none; averaged wages have that of their bins."""
     comparison, _ = _compared()

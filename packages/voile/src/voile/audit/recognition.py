@@ -225,8 +225,8 @@ def spelt_anew(cells: pl.Series, original: People, name: str, control: People | 
 
 
 def _ways(rows: Mapping[str, int]) -> pl.DataFrame:
-    texts = pl.Series("text", list(rows), dtype=pl.String)
-    return pl.DataFrame([texts, _plain(texts).alias("plain"), pl.Series("rows", rows.values())])
+    found = pl.DataFrame([list(rows), list(rows.values())], {"text": pl.String, "rows": pl.Int64})
+    return found.with_columns(_plain(found["text"]).alias("plain"))
 
 
 def _plain(texts: pl.Series) -> pl.Series:

@@ -369,10 +369,10 @@ class EigenvalueRatio:
 
 
 def _covariance(found: Sequence[_Features], side: int, weight: Floats | None) -> Floats:
-    """Of the features of all rows of one side, shape (f, f)."""
+    """Of the features of all rows of one side, shape (f, f); of one row 0."""
     sums = _sums(found, side, weight)
     total, mean = sums[0, 0], sums[0, 1:] / sums[0, 0]
-    freedom = total - (1 if weight is None else weight @ weight / total)
+    freedom = total - (1 if weight is None else weight @ weight / total) or 1.0
     covariance: Floats = (sums[1:, 1:] - total * np.outer(mean, mean)) / freedom
     return covariance
 
